@@ -1,0 +1,89 @@
+"""Scaled dot-product attention and the layer around it.
+
+Source: A. Vaswani et al., "Attention Is All You Need" (2017), section 3.2: softmax(Q Kᵀ / √d_k) V.
+
+The paper's d_k is `E` here. Queries, keys and values keep their heads on axis 2, `(B, L, H, E)`, as in the
+time-series libraries. Left out: dropout, and fused kernels, whose scores nobody can look at.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, einsum, nn
+
+from tsattn_mini import checks
+from tsattn_mini.trace import step
+
+
+def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
+                       mask: Bool[Tensor, "L S"] | None = None) -> Float[Tensor, "B L H W"]:
+    """softmax(Q Kᵀ / √E) V, every head by itself.
+
+    `mask` is True where a query must not see a key (the opposite of torch's own convention).
+
+    Raises:
+        ValueError: shapes that do not fit, or entries that are not finite.
+    Warns:
+        RuntimeWarning: when `mask` leaves a query without any key.
+    """
+    checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), mask=(mask, "L S"))
+    checks.finite(q=q, k=k, v=v)
+    QK = step("QK", einsum("blhe,bshe->bhls", q, k), axes="B H L S", eq="Q Kᵀ",
+              note="Every query meets every key: one dot product per pair.")
+    return mix(QK / q.shape[-1] ** 0.5, v, mask, eq="Q Kᵀ / √E")
+
+
+def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Bool[Tensor, "L S"] | None = None,
+        *, eq: str) -> Float[Tensor, "B L H W"]:
+    """Softmax over the keys, then the weighted mean of the values. `eq` says how the logits were made.
+
+    A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
+    """
+    if mask is None:
+        mask = torch.zeros(logits.shape[-2:], dtype=torch.bool, device=logits.device)
+    empty = mask.all(-1, keepdim=True)
+    checks.warn_empty_rows(empty[:, 0])
+    logits = step("logits", logits.masked_fill(mask & ~empty, -torch.inf), axes="B H L S", eq=eq,
+                  note="What the softmax sees; a hidden key stands at -∞.")
+    A = step("A", torch.softmax(logits, dim=-1).masked_fill(empty, 0.0), axes="B H L S", eq="softmax(logits)",
+             note="Each row shares one unit of attention among the keys.")
+    return step("out", einsum("bhls,bshw->blhw", A, v), axes="B L H W", eq="A V",
+                note="Each query takes home the mean of the values, weighted by its row of A.")
+
+
+def causal(L: int) -> Bool[Tensor, "L L"]:
+    """The mask that hides the future: True strictly above the diagonal."""
+    if L < 1:
+        raise ValueError(f"L: expected at least one position, got {L}")
+    return torch.ones(L, L, dtype=torch.bool).triu(1)
+
+
+class AttentionLayer(nn.Module):
+    """Project to H heads, attend, put the heads back together.
+
+    Q = x W_q, K = y W_k, V = y W_v, each cut into H heads of width E = M / H; out = concat(heads) W_o.
+
+    Args:
+        attend: what happens per head, such as `scaled_dot_product`; further arguments of `forward` go to it.
+        M: model width; H: number of heads, a divisor of M.
+    Raises:
+        ValueError: when H does not divide M.
+    """
+
+    def __init__(self, attend: Callable[..., Tensor], M: int, H: int) -> None:
+        super().__init__()
+        if H < 1 or M % H:
+            raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
+        self.attend, self.H = attend, H
+        self.query, self.key, self.value, self.out = (nn.Linear(M, M) for _ in range(4))
+
+    def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"], **handles) -> Float[Tensor, "B L M"]:
+        """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice."""
+        checks.shapes(x=(x, "B L M"), y=(y, "B S M"))
+        q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q", note="What each position asks.")
+        k = step("k", self.key(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_k", note="What each position answers to.")
+        v = step("v", self.value(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_v", note="What each position gives.")
+        heads = self.attend(q, k, v, **handles)
+        return step("y", self.out(heads.flatten(-2)), axes="B L M", eq="concat(heads) W_o",
+                    note="The heads side by side, mixed by one last matrix.")

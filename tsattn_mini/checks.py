@@ -1,0 +1,58 @@
+"""Arguments are checked before anything is computed: a wrong shape never becomes a wrong number.
+
+While a graph is being exported the values are symbols, so nothing is checked there; every graph is made
+from a function that has just run, checked, on real numbers.
+"""
+
+import warnings
+
+import torch
+from torch import Tensor
+
+
+def shapes(**arguments: tuple[Tensor | None, str]) -> None:
+    """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
+
+    A number as an axis must be that size. `None` stands for an argument that was left out.
+
+    Raises:
+        ValueError: naming the argument, the axes that were expected with the sizes known so far, and what came.
+    """
+    if torch.compiler.is_compiling():
+        return
+    sizes: dict[str, int] = {}
+    for name, (x, axes) in arguments.items():
+        if x is None:
+            continue
+        words = axes.split()
+        wanted = [int(a) if a.isdigit() else sizes.get(a, n) for a, n in zip(words, x.shape, strict=False)]
+        if len(words) != x.ndim or wanted != list(x.shape):
+            known = ", ".join(f"{a}={sizes[a]}" for a in words if a in sizes)
+            raise ValueError(f"{name}: expected axes {axes!r}{' with ' + known if known else ''}, got shape {tuple(x.shape)}")
+        if 0 in x.shape:
+            raise ValueError(f"{name}: expected at least one entry along every axis of {axes!r}, got shape {tuple(x.shape)}")
+        sizes.update(zip(words, x.shape, strict=True))
+
+
+def finite(**arguments: Tensor | None) -> None:
+    """Check that every number is finite.
+
+    Raises:
+        ValueError: naming the argument, how many entries are NaN or infinite, and the index of the first.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for name, x in arguments.items():
+        if x is not None and not bool(torch.isfinite(x).all()):
+            bad = (~torch.isfinite(x)).nonzero()
+            at = tuple(bad[0].tolist())
+            raise ValueError(f"{name}: expected finite numbers, got {float(x[at])} at index {at} "
+                             f"({len(bad)} of {x.numel()} entries are not finite)")
+
+
+def warn_empty_rows(empty: Tensor) -> None:
+    """Warn which rows have no key left; `empty` is True there."""
+    if not torch.compiler.is_compiling() and bool(empty.any()):
+        at = tuple(empty.nonzero()[0].tolist())
+        warnings.warn(f"mask hides every key of {int(empty.sum())} row(s), the first at index {at}: "
+                      "its weights are 0 and its output is 0", RuntimeWarning, stacklevel=3)

@@ -1,0 +1,50 @@
+"""What explorers and questions share: one piece of HTML, shown as a widget in Jupyter and as itself in the book."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+WEB = Path(__file__).parent / "web"
+
+
+@cache
+def front_end(name: str) -> str:
+    """The text of a front-end file below `web/`.
+
+    Raises:
+        FileNotFoundError: when the bundle was not built yet.
+    """
+    path = WEB / name
+    if not path.exists():
+        raise FileNotFoundError(f"{name} is missing: build the front end once with `make web`")
+    return path.read_text(encoding="utf8")
+
+
+class Element(anywidget.AnyWidget):
+    """A widget whose first picture is HTML made in Python; `web/widget.js` brings it to life.
+
+    While the book is built (`TSATTN_BOOK=1`) it shows that HTML alone, and the page's script takes over.
+    Subclasses set `kind` and call `__init__` with the HTML; their `__repr__` is what a stored notebook keeps.
+    """
+
+    kind = traitlets.Unicode().tag(sync=True)
+    html = traitlets.Unicode().tag(sync=True)
+
+    @property
+    def _esm(self) -> str:
+        return front_end("dist/widget.js")
+
+    @property
+    def _css(self) -> str:
+        return front_end("style.css")
+
+    def _repr_mimebundle_(self, **kwargs):
+        if os.environ.get("TSATTN_BOOK"):
+            return {"text/html": self.html, "text/plain": repr(self)}
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        data["text/plain"] = repr(self)
+        return bundle

@@ -1,0 +1,270 @@
+"""Still pictures of tensors: heat maps, bars, lines, tables and flow diagrams, as inline SVG.
+
+The same drawing is the still figure of a lesson and the first picture of an explorer. Two attributes carry
+a value into the drawing, so that a page can update it without knowing how it was laid out:
+
+* `--v` on a heat cell: the value on the colour scale, -1 … 1 (`"signed"`) or 0 … 1 (`"unit"`);
+* bars and lines are drawn in unit coordinates, and a transform puts them in place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from html import escape
+from itertools import product
+from math import inf, isfinite, isnan
+
+import torch
+from torch import Tensor
+
+TIME_AXES = {"T", "F"}
+ZERO, WARM, COOL = (245, 245, 242), (240, 138, 36), (74, 144, 226)
+
+
+@dataclass(frozen=True, repr=False)
+class Figure:
+    """A display object: `html` for pages and notebooks, `text` for terminals, tests and screen readers."""
+
+    html: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+class Table(Figure):
+    """Rows of text under a header; numbers are shown as they are given."""
+
+    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        for row in rows:
+            if len(row) != len(header):
+                raise ValueError(f"rows: each needs {len(header)} entries like the header, got {len(row)}: {row}")
+        cells = [[str(c) for c in row] for row in rows]
+        widths = [max(len(line[i]) for line in [list(header), *cells]) for i in range(len(header))]
+        line = lambda row: "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
+        head = "".join(f"<th scope='col'>{escape(c)}</th>" for c in header)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in cells)
+        super().__init__(
+            f"<table class='ts-table'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
+            "\n".join([line(header), line(["─" * w for w in widths]), *map(line, cells)]))
+
+
+def heat(x: Tensor, axes: str, *, title: str = "", scale: str | None = None) -> Figure:
+    """A coloured grid with its numbers. Leading axes beyond two become one grid each."""
+    return _figure(x, axes, title, scale, "heat")
+
+
+def bars(x: Tensor, axes: str, *, title: str = "") -> Figure:
+    """One bar per entry of a one-dimensional tensor."""
+    return _figure(x, axes, title, None, "bars")
+
+
+def lines(x: Tensor, axes: str, *, title: str = "") -> Figure:
+    """One curve per row along the time axis (`T` or `F`); without one, along the last axis."""
+    return _figure(x, axes, title, None, "lines")
+
+
+def view_of(axes: str, shape: Sequence[int]) -> str:
+    """The picture that fits: `"lines"` along one time axis, `"bars"` for one other axis, else `"heat"`."""
+    words = [a for a, n in zip(axes.split(), shape, strict=True) if n > 1]
+    if len(words) in (1, 2) and sum(w in TIME_AXES for w in words) == 1:
+        return "lines"
+    return "bars" if len(words) == 1 else "heat"
+
+
+def scale_of(x: Tensor) -> str:
+    """`"unit"` when every value lies in 0 … 1, else `"signed"`."""
+    x = x.double()
+    return "unit" if bool(((x >= 0) & (x <= 1)).all()) else "signed"
+
+
+def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str) -> str:
+    """The drawing itself: one or more `<svg>`; `label` is what a screen reader says before the numbers.
+
+    Axes of size 1 are left out.
+
+    Raises:
+        ValueError: when `axes` and `x` differ in rank, or a bar chart is asked of more than one axis.
+    """
+    if len(axes.split()) != x.ndim:
+        raise ValueError(f"axes: expected {x.ndim} words for shape {tuple(x.shape)}, got {axes!r}")
+    kept = [(a, n) for a, n in zip(axes.split(), x.shape, strict=True) if n > 1]
+    words, shape = [a for a, _ in kept], [n for _, n in kept]
+    values = x.detach().reshape(shape)
+    if view == "bars":
+        if len(shape) > 1:
+            raise ValueError(f"bars: expected one axis, got {axes!r} of shape {tuple(x.shape)}")
+        return _bars(values.reshape(-1), words[0] if words else "", label)
+    if view == "lines":
+        if words and words[0] in TIME_AXES and len(words) == 2:
+            values, words = values.T, words[::-1]
+        return _lines(values.reshape(-1, shape and values.shape[-1] or 1), words[-1] if words else "", label)
+    top = spread(values)
+    grids = product(*(range(n) for n in values.shape[:-2]))
+    return "".join(_grid(values[at], words[-2:], label, ", ".join(
+        f"{w} {i}" for w, i in zip(words[:-2], at, strict=True)), scale, top) for at in grids)
+
+
+def spread(x: Tensor) -> float:
+    """The largest finite magnitude: what the ends of a signed colour scale and of a bar stand for."""
+    finite = x[torch.isfinite(x)].abs().double()
+    return float(finite.max()) if finite.numel() and float(finite.max()) > 0 else 1.0
+
+
+def number(v: float) -> str:
+    """A number for a cell: three significant places or so, never more than seven characters.
+
+    The front end's `number.js` writes the same text; a test compares the two.
+    """
+    if isnan(v):
+        return "NaN"
+    if v in (inf, -inf):
+        return "∞" if v > 0 else "-∞"
+    size = abs(v)
+    if size == 0:
+        return "0"
+    if size >= 1e5 or size < 1e-3:
+        exponent = Decimal(size).adjusted()
+        digits = _round(Decimal(v).scaleb(-exponent), 1)
+        if digits.lstrip("-") == "10.0":
+            digits, exponent = digits.replace("10.0", "1.0"), exponent + 1
+        return f"{digits}e{exponent}"
+    if v == int(v):
+        return str(int(v))
+    return _round(Decimal(v), 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0)
+
+
+def _round(v: Decimal, places: int) -> str:
+    return str(v.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
+def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> Figure:
+    svg = picture(x, axes, label=title or axes, view=view, scale=scale or scale_of(x))
+    caption = f"<figcaption>{escape(title)}</figcaption>" if title else ""
+    rows = x.detach().reshape(-1, x.shape[-1] if x.ndim else 1).tolist()
+    text = "\n".join(" ".join(number(v).rjust(7) for v in row) for row in rows)
+    head = f"{title}  [{axes}] {tuple(x.shape)}".strip()
+    return Figure(f"<figure class='ts-figure'>{caption}<div class='ts-plot'>{svg}</div></figure>", f"{head}\n{text}")
+
+
+def _svg(kind: str, width: float, height: float, label: str, inside: str) -> str:
+    return (f"<svg class='ts-{kind}' viewBox='0 0 {width:g} {height:g}' width='{width:g}' height='{height:g}' role='img' "
+            f"aria-label='{escape(label, quote=True)}'>{inside}</svg>")
+
+
+def _spoken(label: str, values: Tensor) -> str:
+    flat = values.reshape(-1).tolist()
+    more = f" … ({len(flat)} numbers)" if len(flat) > 24 else ""
+    return f"{label}: " + " ".join(number(v) for v in flat[:24]) + more
+
+
+def cell_size(columns: int) -> tuple[int, int]:
+    """Width and height of a heat cell in pixels; below 34 there is no room for its number."""
+    return (52, 34) if columns <= 6 else (40, 28) if columns <= 12 else (16, 16) if columns <= 30 else (7, 7)
+
+
+def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float) -> str:
+    x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
+    w, h = cell_size(x.shape[1])
+    left, up = (22 if len(words) == 2 else 4), (34 if name else 18)
+    out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
+    if w >= 34 and words:
+        out += [_tick(left + (j + .5) * w, up - 5, str(j)) for j in range(x.shape[1])]
+    if w >= 34 and len(words) == 2:
+        out += [_tick(left - 9, up + (i + .65) * h, str(i)) for i in range(x.shape[0])]
+    for i, row in enumerate(x.tolist()):
+        for j, v in enumerate(row):
+            on = shade(v, scale, top)
+            text = (f"<text x='{left + (j + .5) * w:g}' y='{up + (i + .5) * h + 4:g}'>{number(v)}</text>"
+                    if w >= 34 else "")
+            out.append(f"<g class='ts-cell' style='--v:{on:.3g}'><rect x='{left + j * w}' y='{up + i * h}' "
+                       f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
+    return _svg("heat", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
+                _spoken(f"{label} {name}".strip(), x), "".join(out))
+
+
+def shade(v: float, scale: str, top: float) -> float:
+    """Where `v` lies on the colour scale: 0 … 1 for `"unit"`, -1 … 1 (`±top`) for `"signed"`, 0 if not finite."""
+    if not isfinite(v):
+        return 0.0
+    return min(1.0, max(0.0, v)) if scale == "unit" else min(1.0, max(-1.0, v / top))
+
+
+def _rgb(on: float) -> str:
+    end = WARM if on > 0 else COOL
+    return "#" + "".join(f"{round(z + (e - z) * abs(on)):02x}" for z, e in zip(ZERO, end, strict=True))
+
+
+def _tick(x: float, y: float, text: str) -> str:
+    return f"<text class='ts-tick' x='{x:g}' y='{y:g}'>{escape(text)}</text>"
+
+
+def _bars(x: Tensor, word: str, label: str) -> str:
+    n, top, half = x.numel(), spread(x), 44
+    w = 52 if n <= 6 else 40 if n <= 12 else max(5, 480 // n)
+    out = []
+    for i, v in enumerate(x.tolist()):
+        on = shade(v, "signed", top)
+        out.append(f"<rect class='ts-bar' x='{i + .12:g}' y='{min(on, 0):.3g}' width='.76' height='{abs(on):.3g}' "
+                   f"fill='{_rgb(1)}'/>")
+    marks = [_tick(4 + (i + .5) * w, 2 * half + 32, str(i)) for i in range(n)] if w >= 34 else []
+    texts = [f"<text class='ts-value' x='{4 + (i + .5) * w:g}' y='12'>{number(v)}</text>"
+             for i, v in enumerate(x.tolist())] if w >= 34 else []
+    inside = (f"<g transform='translate(4 {half + 18}) scale({w} {-half})'>{''.join(out)}</g>"
+              f"<line class='ts-zero' x1='4' x2='{4 + n * w}' y1='{half + 18}' y2='{half + 18}'/>"
+              + "".join(texts + marks))
+    return _svg("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
+
+
+def _lines(x: Tensor, word: str, label: str) -> str:
+    width, height, left = 300, 110, 52
+    low, high = span(x)
+    curves = [f"<polyline class='ts-line ts-line{i % 6}' points='{unit_points(row, low, high)}'/>"
+              for i, row in enumerate(x)]
+    inside = (f"<g transform='translate({left} {height + 10}) scale({width} {-height})'>{''.join(curves)}</g>"
+              f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
+              f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
+              f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
+              + _tick(left, height + 25, "0") + _tick(left + width, height + 25, str(x.shape[-1] - 1))
+              + _tick(left + width / 2, height + 25, word))
+    return _svg("lines", left + width + 12, height + 30, _spoken(f"{label} along {word}", x), inside)
+
+
+def span(x: Tensor) -> tuple[float, float]:
+    """Lowest and highest finite value, one apart when they coincide: the ends of a line plot's axis."""
+    finite = x[torch.isfinite(x)].double()
+    low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def unit_points(row: Tensor, low: float, high: float) -> str:
+    """A curve as SVG points in the unit square; a value that is not finite leaves no point."""
+    last = max(1, row.numel() - 1)
+    return " ".join(f"{i / last:.4g},{(v - low) / (high - low):.4g}" for i, v in enumerate(row.tolist()) if isfinite(v))
+
+
+def flow_chart(nodes: dict[str, tuple[str, tuple[int, ...], tuple[str, ...]]]) -> Figure:
+    """Boxes and arrows, top to bottom. `nodes`: name → (axes, shape, names it was computed from), in order."""
+    depth: dict[str, int] = {}
+    for name, (_, _, sources) in nodes.items():
+        depth[name] = 1 + max((depth[s] for s in sources), default=-1)
+    layers = [[n for n in nodes if depth[n] == d] for d in range(max(depth.values(), default=-1) + 1)]
+    w, h, gap = 150, 42, 26
+    total = max(map(len, layers), default=1) * (w + 14)
+    spot = {n: ((total - len(layer) * (w + 14)) / 2 + i * (w + 14) + w / 2, d * (h + gap))
+            for d, layer in enumerate(layers) for i, n in enumerate(layer)}
+    out = [f"<path class='ts-edge' d='M{spot[s][0]:g} {spot[s][1] + h:g}L{spot[n][0]:g} {spot[n][1] - 5:g}'/>"
+           f"<path class='ts-arrow' d='M{spot[n][0] - 4:g} {spot[n][1] - 7:g}h8l-4 7z'/>"
+           for n, (_, _, sources) in nodes.items() for s in sources]
+    for name, (axes, shape, _) in nodes.items():
+        x, y = spot[name]
+        size = " × ".join(f"{a} {k}" for a, k in zip(axes.split(), shape, strict=True))
+        out.append(f"<rect class='ts-box' x='{x - w / 2:g}' y='{y:g}' width='{w}' height='{h}' rx='6'/>"
+                   f"<text class='ts-step' x='{x:g}' y='{y + 17:g}'>{escape(name)}</text>"
+                   f"<text class='ts-size' x='{x:g}' y='{y + 33:g}'>{escape(size)}</text>")
+    text = "\n".join(f"{n} ← {', '.join(s)}" if s else n for n, (_, _, s) in nodes.items())
+    svg = _svg("flow", total, len(layers) * (h + gap), "Flow: " + text.replace("\n", "; "), "".join(out))
+    return Figure(f"<figure class='ts-figure'><div class='ts-plot'>{svg}</div></figure>", text)

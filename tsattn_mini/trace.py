@@ -1,0 +1,173 @@
+"""Name a tensor where it is made, look at it later.
+
+`step` is the identity: it names a tensor on the line that computes it. `record` collects what was named:
+
+>>> import torch
+>>> with record() as trace:
+...     A = step("A", torch.softmax(torch.zeros(2, 5), dim=-1), axes="L S", eq="A = softmax(S)")
+>>> trace["A"].tensor is A, trace["A"].axes
+(True, 'L S')
+
+The open traces live in a plain list. A `ContextVar` would stop `torch.export` at the first step.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.weak import WeakIdKeyDictionary
+
+from tsattn_mini.figures import Table, flow_chart
+
+_open: list["Trace"] = []
+_scopes: list[str] = []
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One named tensor: `axes` holds one word per axis, `eq` its formula, `note` one sentence."""
+
+    name: str
+    tensor: Tensor
+    axes: str
+    eq: str | None
+    note: str | None
+    sources: tuple[str, ...]
+    version: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+
+class Trace(Mapping[str, Step]):
+    """The named tensors of one run, in the order in which they were named."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, Step] = {}
+        self._sizes: dict[tuple[str, str], tuple[int, str]] = {}
+        self._origins = WeakIdKeyDictionary()
+
+    def __getitem__(self, name: str) -> Step:
+        if name not in self._steps:
+            raise KeyError(f"no step {name!r}; recorded: {', '.join(self._steps) or 'nothing'}")
+        return self._steps[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._steps)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __repr__(self) -> str:
+        return f"Trace({', '.join(self._steps)})"
+
+    def table(self) -> Table:
+        """The tensor-transform table: one row per step with its operation, axes and shape."""
+        rows = [(s.name, s.eq or s.note or "", s.axes, str(s.shape)) for s in self._steps.values()]
+        return Table(("step", "operation", "axes", "shape"), rows)
+
+    def flow(self):
+        """The flow diagram: an arrow from step to step wherever one tensor was computed from the other."""
+        return flow_chart({s.name: (s.axes, s.shape, s.sources) for s in self._steps.values()})
+
+    def _add(self, name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None) -> None:
+        if name in self._steps:
+            raise ValueError(f"step {name!r} is already recorded; loops go inside scope(...), one per round")
+        self._check_axes(name, tensor, axes)
+        sources = tuple(self._origins.get(tensor, {}))
+        self._steps[name] = Step(name, tensor, axes, eq, note, sources, tensor._version)
+        self._origins[tensor] = {name: None}
+
+    def _check_axes(self, name: str, tensor: Tensor, axes: str) -> None:
+        words, shape = axes.split(), tuple(tensor.shape)
+        if len(words) != len(shape):
+            raise ValueError(f"step {name!r}: axes {axes!r} name {len(words)} axes, the tensor has {len(shape)}: {shape}")
+        scope_name = name.rpartition("/")[0]
+        for word, size in zip(words, shape, strict=True):
+            known, where = (int(word), "the number itself") if word.isdigit() else self._sizes.setdefault(
+                (scope_name, word), (size, f"step {name!r}"))
+            if known != size:
+                raise ValueError(f"step {name!r}: axis {word} has size {size}, but {known} by {where}")
+
+    def _check_untouched(self) -> None:
+        for s in self._steps.values():
+            if s.tensor._version != s.version:
+                raise RuntimeError(f"step {s.name!r} was changed in place after it was named")
+
+
+class _Origins(TorchDispatchMode):
+    """Follows each tensor back to the steps it was computed from, for `Trace.flow`."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self.origins = trace._origins
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        sources = {}
+        for t in _tensors((args, kwargs)):
+            sources.update(self.origins.get(t, {}))
+        for t in _tensors(out):
+            self.origins[t] = {**self.origins.get(t, {}), **sources}
+        return out
+
+
+def _tensors(tree) -> list[Tensor]:
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def step(name: str, tensor: Tensor, *, axes: str, eq: str | None = None, note: str | None = None) -> Tensor:
+    """Return `tensor` unchanged, and name it in every open `record`.
+
+    Args:
+        name: unique within one recording; an open `scope` is put in front.
+        axes: one word per axis, such as `"B H L S"`; a number such as `2` fixes that axis' size.
+        eq: the formula or the equation's label in the paper.
+        note: one sentence for the reader.
+
+    Raises:
+        ValueError: a name used twice, or axes that do not fit the tensor or an earlier step of the same scope.
+    """
+    for trace in _open:
+        trace._add("/".join([*_scopes, name]), tensor, axes, eq, note)
+    return tensor
+
+
+@contextmanager
+def record() -> Iterator[Trace]:
+    """Collect every `step` that runs inside the block.
+
+    Raises:
+        RuntimeError: on exit, when a step was edited in place after it was named; on entry, in inference
+            mode, whose tensors carry no version to notice that by (use `torch.no_grad()`).
+    """
+    exporting = torch.compiler.is_compiling()
+    if not exporting and torch.is_inference_mode_enabled():
+        raise RuntimeError("record() needs torch.no_grad() instead of torch.inference_mode(): "
+                           "inference tensors carry no version to notice in-place edits by")
+    trace = Trace()
+    _open.append(trace)
+    try:
+        if exporting:
+            yield trace
+        else:
+            with _Origins(trace):
+                yield trace
+    finally:
+        _open.pop()
+    if not exporting:
+        trace._check_untouched()
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Put `name/` in front of the steps inside the block: `with scope("enc0"): step("A", …)` gives `enc0/A`."""
+    _scopes.append(name)
+    try:
+        yield
+    finally:
+        _scopes.pop()
