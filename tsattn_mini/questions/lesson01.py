@@ -1,0 +1,162 @@
+"""Check questions of lesson 01, attention by hand."""
+
+from math import sqrt
+
+import torch
+from torch import softmax
+
+from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
+from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.lesson import counting, weights
+
+LESSON = "01_attention_by_hand"
+Q, K = counting(2, 3), counting(5, 3)
+LOGITS = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0], dtype=torch.float64)
+
+
+def _share() -> str:
+    raw = (Q @ K.mT)[0]
+    tenths = weights(scaled_dot_product, Q, K / 10)[0, 4]
+    beliefs = {"share": raw[4] / raw.sum(), "tenths": tenths, "all": 1.0}
+    truth = weights(scaled_dot_product, Q, K)[0, 4]
+    return min(beliefs, key=lambda name: abs(float(beliefs[name] - truth)))
+
+
+def _rivals() -> str:
+    before, after = softmax(LOGITS, -1), softmax(LOGITS + torch.eye(5, dtype=torch.float64)[0] * 2, -1)
+    factor, loss = (after / before)[1:], (before - after)[1:]
+    if torch.allclose(factor, factor[:1]):
+        return "factor"
+    return "amount" if torch.allclose(loss, loss[:1]) else "strongest"
+
+
+def _odds() -> float:
+    a, b = softmax(torch.tensor([2.0, 0.0], dtype=torch.float64), -1).tolist()
+    return a / b
+
+
+def _spread() -> float:
+    """Each of the 64 products has variance E[q²] E[k²] = 1, and the variances of independent terms add."""
+    return torch.ones(64, dtype=torch.float64).sum().sqrt().item()
+
+
+def _heads() -> str:
+    layers = (AttentionLayer(scaled_dot_product, M=8, H=H) for H in (1, 4))
+    one, four = (sum(p.numel() for p in layer.parameters()) for layer in layers)
+    return "same" if four == one else "more" if four > one else "fewer"
+
+
+def _hides() -> str:
+    """The one way that leaves key 4 exactly nothing and the others exactly everything."""
+    def moved(to: float) -> torch.Tensor:
+        return softmax(LOGITS.index_fill(0, torch.tensor(4), to), -1)
+
+    ways = {"zero": moved(0.0), "ten": moved(-10.0), "infinity": moved(-torch.inf),
+            "after": softmax(LOGITS, -1).index_fill(0, torch.tensor(4), 0.0)}
+    return next(name for name, A in ways.items() if A[4] == 0 and torch.isclose(A.sum(), A.new_ones(())))
+
+
+def _first_row() -> float:
+    x = counting(4, 2)
+    return weights(scaled_dot_product, x, x, mask=causal(4))[0, 0].item()
+
+
+QUESTIONS = [
+    choice(
+        id="01-share", lesson=LESSON, answer=_share,
+        text="A query scores five keys 14, 32, 50, 68 and 86. The scores are divided by √3 and go through "
+             "a softmax. What share of the attention does the last key get?",
+        options={
+            "share": Option("About a third: 86 of 250.",
+                "86 of 250 is its share of the sum. A softmax takes no notice of shares: it sees that this "
+                "key leads the next one by 18 points."),
+            "tenths": Option("About two thirds.",
+                "That is the answer for 1.4, 3.2, 5.0, 6.8 and 8.6: the same ratios, but differences ten "
+                "times smaller. Only differences count."),
+            "all": Option("Practically all of it.",
+                "A lead of 18 points is 10.4 after the division, and e to the 10.4 is about 33,000."),
+        }),
+    number(
+        id="01-dot", lesson=LESSON, answer=lambda: (Q @ K.mT)[1, 2].item(), tolerance=0.5,
+        text="Query 1 is (4, 5, 6) and key 2 is (7, 8, 9). What is their score, before any division?",
+        right="4·7 + 5·8 + 6·9 = 28 + 40 + 54.",
+        wrong="Multiply entry by entry, then add the three products.",
+        slips={
+            "rows from 1": Slip(lambda: (Q @ K.mT)[0, 1].item(),
+                "That is query 0 with key 1: rows are counted from 0 here."),
+            "divided": Slip(lambda: (Q @ K.mT)[1, 2].item() / sqrt(3),
+                "That is the logit: the score divided by √3."),
+        }),
+    choice(
+        id="01-raise", lesson=LESSON, answer=_rivals,
+        text="The score of one key rises by 2, the other four scores stay. What happens to the other four "
+             "weights?",
+        options={
+            "amount": Option("Each loses the same amount.",
+                "Small weights could not pay it. What is equal is the factor, not the amount."),
+            "factor": Option("Each shrinks by the same factor.",
+                "The sum below the fraction grew, and it is the same for all of them. Their ratios to one "
+                "another do not change."),
+            "strongest": Option("The strongest rival pays for the gain.",
+                "It pays most in absolute terms, because it has most. But everyone pays in proportion."),
+        }),
+    number(
+        id="01-odds", lesson=LESSON, answer=_odds, tolerance=0.05,
+        text="Two logits differ by 2. The larger weight is how many times the smaller one?",
+        right="e² = 7.39. The two logits themselves do not matter, only their difference.",
+        wrong="The weights are exp(logit) divided by a common sum, so their ratio is exp of the "
+              "difference.",
+        slips={
+            "no exponential": Slip(2,
+                "The logits differ by 2; the weights go through an exponential first."),
+            "base ten": Slip(100, "The base is e, not 10."),
+            "base two": Slip(4, "The base is e, not 2."),
+        }),
+    number(
+        id="01-sqrt", lesson=LESSON, answer=_spread, tolerance=0.05,
+        text="q and k have 64 entries each, all independent, with mean 0 and variance 1. What is the "
+             "standard deviation of q·k?",
+        right="Each of the 64 products has variance 1, and variances of independent terms add: √64 = 8.",
+        wrong="Add up the variances of the 64 products, then take the root.",
+        slips={
+            "variance": Slip(64, "That is the variance. The standard deviation is its root."),
+            "after": Slip(1, "That is the standard deviation after the division by √64."),
+        }),
+    choice(
+        id="01-heads", lesson=LESSON, answer=_heads,
+        text="A layer of width 8 is cut into 4 heads instead of 1. What happens to its number of "
+             "parameters?",
+        options={
+            "more": Option("It becomes four times as large.",
+                "Four heads of width 8 would cost that. Here the width is shared: 8 / 4 = 2 for each."),
+            "same": Option("It stays the same.",
+                "The four matrices are 8 × 8 either way; only the cut differs."),
+            "fewer": Option("It becomes four times as small.",
+                "Each head is smaller, but there are four of them, and the last matrix does not shrink."),
+        }),
+    choice(
+        id="01-mask", lesson=LESSON, answer=_hides,
+        text="Key 4 must not be seen at all, and the other weights must still sum to 1. Which change does "
+             "that?",
+        options={
+            "zero": Option("Set its logit to 0.",
+                "exp(0) = 1: a logit of 0 is an ordinary logit, and a better one than any below zero."),
+            "ten": Option("Set its logit to −10.",
+                "A price, not a ban: its factor is e^−10 = 0.000045, and a lead of 10 points buys it back."),
+            "after": Option("Set its weight to 0 after the softmax.",
+                "Now it is hidden, but the row no longer sums to 1: the others were never given its share."),
+            "infinity": Option("Set its logit to −∞.",
+                "exp(−∞) is exactly 0, and the others share the whole unit."),
+        }),
+    number(
+        id="01-causal", lesson=LESSON, answer=_first_row, tolerance=0.001,
+        text="Four positions attend to themselves under a causal mask. What weight does query 0 give to "
+             "key 0?",
+        right="It sees nothing but itself, so the whole unit goes there, whatever the score.",
+        wrong="Count the keys that query 0 may see.",
+        slips={
+            "uniform": Slip(0.25,
+                "That would be an even share among four keys, but query 0 sees only one."),
+            "none": Slip(0, "The mask hides what lies after a position. A position may see itself."),
+        }),
+]
