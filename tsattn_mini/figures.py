@@ -99,9 +99,7 @@ def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str) -> str:
             raise ValueError(f"bars: expected one axis, got {axes!r} of shape {tuple(x.shape)}")
         return _bars(values.reshape(-1), words[0] if words else "", label)
     if view == "lines":
-        if words and words[0] in TIME_AXES and len(words) == 2:
-            values, words = values.T, words[::-1]
-        return _lines(values.reshape(-1, shape and values.shape[-1] or 1), words[-1] if words else "", label)
+        return _lines(values, words, label)
     top = spread(values)
     grids = product(*(range(n) for n in values.shape[:-2]))
     return "".join(_grid(values[at], words[-2:], label, ", ".join(
@@ -169,11 +167,12 @@ def cell_size(columns: int) -> tuple[int, int]:
 def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float) -> str:
     x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
     w, h = cell_size(x.shape[1])
-    left, up = (22 if len(words) == 2 else 4), (34 if name else 18)
+    left, up = (26 if len(words) == 2 else 4), (34 if name else 18)
     out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
     if w >= 34 and words:
         out += [_tick(left + (j + .5) * w, up - 5, str(j)) for j in range(x.shape[1])]
     if w >= 34 and len(words) == 2:
+        out += [_tick(left - 10, up - 5, f"{words[0]}\\{words[1]}")]
         out += [_tick(left - 9, up + (i + .65) * h, str(i)) for i in range(x.shape[0])]
     for i, row in enumerate(x.tolist()):
         for j, v in enumerate(row):
@@ -219,11 +218,14 @@ def _bars(x: Tensor, word: str, label: str) -> str:
     return _svg("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
 
 
-def _lines(x: Tensor, word: str, label: str) -> str:
+def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
+    """`data-from`, `data-by` and `data-points` say where in the flat tensor a curve lies."""
     width, height, left = 300, 110, 52
-    low, high = span(x)
-    curves = [f"<polyline class='ts-line ts-line{i % 6}' points='{unit_points(row, low, high)}'/>"
-              for i, row in enumerate(x)]
+    down = len(words) == 2 and words[0] in TIME_AXES and words[1] not in TIME_AXES  # time runs down the columns
+    x = values.T if down else values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    word, (rows, n), (low, high) = words[0 if down else -1] if words else "", x.shape, span(x)
+    curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' data-by='{rows if down else 1}' "
+              f"data-points='{n}' points='{unit_points(row, low, high)}'/>" for i, row in enumerate(x)]
     inside = (f"<g transform='translate({left} {height + 10}) scale({width} {-height})'>{''.join(curves)}</g>"
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"

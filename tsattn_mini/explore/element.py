@@ -1,11 +1,13 @@
 """What explorers and questions share: one piece of HTML, shown as a widget in Jupyter and as itself in the book."""
 
+import json
 import os
 from functools import cache
 from pathlib import Path
 
 import anywidget
 import traitlets
+from IPython import get_ipython
 
 WEB = Path(__file__).parent / "web"
 
@@ -21,6 +23,35 @@ def front_end(name: str) -> str:
     if not path.exists():
         raise FileNotFoundError(f"{name} is missing: build the front end once with `make web`")
     return path.read_text(encoding="utf8")
+
+
+@cache
+def words(part: str) -> dict[str, str]:
+    """The strings shown by one part of the front end, `"explorer"` or `"question"`."""
+    return json.loads(front_end("en.json"))[part]
+
+
+def in_book() -> bool:
+    """Is this kernel run by the book build?"""
+    return bool(os.environ.get("TSATTN_BOOK"))
+
+
+_taken: dict[str, tuple[str | None, int]] = {}
+
+
+def claim(id: str) -> None:
+    """Take an id for the element that is being made. Running a notebook cell again takes it over.
+
+    Raises:
+        ValueError: when another element of this kernel has the id, and in the book whenever it is taken.
+    """
+    shell = get_ipython()
+    run = shell.execution_count if shell else 0
+    cell = shell.get_parent().get("metadata", {}).get("cellId") if hasattr(shell, "get_parent") else None
+    again = shell and not in_book() and id in _taken and _taken[id][0] == cell and _taken[id][1] != run
+    if id in _taken and not again:
+        raise ValueError(f"id: expected one that is free, got {id!r}, which another element of this page has")
+    _taken[id] = (cell, run)
 
 
 class Element(anywidget.AnyWidget):
@@ -39,10 +70,20 @@ class Element(anywidget.AnyWidget):
 
     @property
     def _css(self) -> str:
-        return front_end("style.css")
+        return front_end("dist/style.css")
+
+    def open(self) -> None:
+        """Talk to the front end; in the book nobody listens, and no state is left in the notebook."""
+        if not in_book():
+            super().open()
+
+    def close(self) -> None:
+        """Stop talking to the front end and give the id free."""
+        _taken.pop(getattr(self, "id", None), None)
+        super().close()
 
     def _repr_mimebundle_(self, **kwargs):
-        if os.environ.get("TSATTN_BOOK"):
+        if in_book():
             return {"text/html": self.html, "text/plain": repr(self)}
         bundle = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle

@@ -16,6 +16,7 @@ WEB = "tsattn_mini/explore/web"
 MATHJAX = {
     "node_modules/mathjax/tex-chtml.js": "vendor/mathjax/tex-chtml.js",
     "node_modules/mathjax/a11y/assistive-mml.js": "vendor/mathjax/a11y/assistive-mml.js",
+    "node_modules/mathjax/input/tex/extensions": "vendor/mathjax/input/tex/extensions",
     "node_modules/mathjax/LICENSE": "vendor/mathjax/LICENSE",
     "node_modules/@mathjax/mathjax-newcm-font/chtml": "vendor/mathjax/mathjax-newcm-font/chtml",
 }
@@ -62,7 +63,7 @@ def copy_assets(app, exception):
         return
     root, out = Path(app.srcdir), Path(app.outdir)
     copy(find(root, f"{WEB}/dist/book.js"), out / "ts/book.js")
-    copy(find(root, f"{WEB}/style.css"), out / "ts/style.css")
+    copy(find(root, f"{WEB}/dist/style.css"), out / "ts/style.css")
     pack_runtime(find(root, WASM), out / "ts")
     for source, target in MATHJAX.items():
         copy(find(root, source), out / target)

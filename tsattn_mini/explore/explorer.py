@@ -1,0 +1,220 @@
+"""`Explorer`: a function of named steps, with handles. In Jupyter the kernel answers; in the book its graph does."""
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from tsattn_mini.explore import html
+from tsattn_mini.explore.element import Element, claim, in_book
+from tsattn_mini.explore.export import compare, export, presentable
+from tsattn_mini.explore.inputs import Choice, Input, plain
+from tsattn_mini.figures import number, scale_of, view_of
+from tsattn_mini.trace import Trace, record
+
+MOST_GRAPHS = 8
+
+
+class Explorer(Element):
+    """Handles on a function: move an input, see every named step follow.
+
+    Args:
+        fn: ordinary torch code that calls `step`; takes the inputs by name. It runs in float32.
+        inputs: name → `Slider`, `Cells`, `Choice` or `Toggle`.
+        show: the steps to draw, in order; all of them when left out.
+        presets: label → the inputs to set; the others go back to their first values.
+        title: what the reader sees above it.
+        id: unique on a page; the title in lower case with hyphens when left out.
+
+    `values` holds the shown tensors at the current inputs, `set(tau=2.0)` moves inputs, and `observe(callback)`
+    calls back after every answer with a change whose `new` is `values`.
+
+    Raises:
+        ValueError: when `fn` takes other inputs, calls no `step`, names no step of `show`, computes in float64,
+            cannot be exported, or differs from its exported graph at an end of a handle or at a preset.
+    """
+
+    values = traitlets.Dict(read_only=True, help="shown step → torch tensor at the current inputs")
+    state = traitlets.Dict().tag(sync=True)
+    answer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str] | None = None,
+                 presets: Mapping[str, Mapping[str, Any]] | None = None, title: str = "", id: str | None = None) -> None:
+        self._fn, self._inputs = fn, dict(inputs)
+        self.id = id or re.sub(r"[^\w]+", "-", title.lower()).strip("-")
+        if not re.fullmatch(r"[\w-]+", self.id):
+            raise ValueError(f"id: expected letters, digits and hyphens (or a title to take them from), got {self.id!r}")
+        _check_signature(fn, self._inputs)
+        self._now = {name: plain(kind.value) for name, kind in self._inputs.items()}
+        self._presets = {label: self._merge(moved, f"presets[{label!r}]") for label, moved in (presets or {}).items()}
+        trace = self._run(self._now)
+        self._show = _check_shown(trace, show)
+        self._steps = {name: trace[name] for name in self._show}
+        self._graphs = self._export()
+        claim(self.id)
+        first = self._read(trace)
+        super().__init__(kind="explorer", html=html.explorer(self._spec(title, first), self._inputs, self._now, first),
+                         state={"inputs": self._now}, answer=_answer(first, None))
+        self.set_trait("values", first)
+        self.observe(self._moved, "state")
+
+    def set(self, **moved: Any) -> None:
+        """Move inputs. Raises ValueError for a name that is no input, and for a value its handle cannot take."""
+        self._answer(self._merge(moved, "set", self._now))
+
+    def observe(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
+        super().observe(handler, names, type)
+
+    def __repr__(self) -> str:
+        """What a stored notebook keeps: the handles and the shown numbers, to three decimals."""
+        handles = ", ".join(f"{name}={_short(value)}" for name, value in self._now.items())
+        shown = [f"  {name} [{self._steps[name].axes}] {tuple(x.shape)}: {_short(x.tolist())}"
+                 for name, x in self.values.items()]
+        return "\n".join([f"Explorer {self.id}: {handles}", *shown])
+
+    def _merge(self, moved: Mapping[str, Any], where: str, start: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        state = dict(start or {name: plain(kind.value) for name, kind in self._inputs.items()})
+        for name, value in moved.items():
+            if name not in self._inputs:
+                raise ValueError(f"{where}: expected one of the inputs {', '.join(self._inputs)}, got {name!r}")
+            state[name] = self._inputs[name].check(value, name)
+        return state
+
+    def _tensors(self, state: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, str]]:
+        options = {name: state[name] for name, kind in self._inputs.items() if isinstance(kind, Choice)}
+        return {n: k.tensor(state[n]) for n, k in self._inputs.items() if n not in options}, options
+
+    def _run(self, state: Mapping[str, Any]) -> Trace:
+        tensors, options = self._tensors(state)
+        with torch.no_grad(), warnings.catch_warnings(), record() as trace:
+            warnings.simplefilter("ignore")  # a NaN or an empty row is seen, and said, on the picture
+            self._fn(**tensors, **options)
+        return trace
+
+    def _read(self, trace: Trace) -> dict[str, Tensor]:
+        return {name: presentable(trace[name].tensor).detach().clone() for name in self._show}
+
+    def _answer(self, state: dict[str, Any], turn: int | None = None) -> None:
+        values = self._read(self._run(state))
+        self._now = state
+        with self.hold_sync():
+            self.state = {"inputs": state}
+            self.answer = _answer(values, turn)
+        self.set_trait("values", values)
+
+    def _moved(self, change) -> None:
+        """The front end moved something: `state` came with a turn number, and the answer carries it back."""
+        turn = change.new.get("turn")
+        if turn is None:
+            return
+        try:
+            self._answer(self._merge(change.new["inputs"], "state"), turn)
+        except Exception as error:  # it has to reach the reader, not the server's log
+            self.answer = {"turn": turn, "error": str(error)}
+
+    def _export(self) -> dict[str, bytes]:
+        """One graph per combination of options, each compared with `fn` at every end of every handle."""
+        choices = {name: kind.options for name, kind in self._inputs.items() if isinstance(kind, Choice)}
+        if prod(map(len, choices.values())) > MOST_GRAPHS:
+            raise ValueError(f"inputs: {', '.join(choices)} make {prod(map(len, choices.values()))} graphs, the most is "
+                             f"{MOST_GRAPHS}; give fn an integer Slider and switch with torch.where instead")
+        graphs = {}
+        for options in product(*choices.values()):
+            state = {**self._now, **dict(zip(choices, options, strict=True))}
+            graph = export(self._fn, *self._tensors(state), self._show)
+            compare(graph, self._probes(state))
+            graphs["|".join(options)] = graph
+        return graphs
+
+    def _probes(self, state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Tensor], dict[str, Tensor]]]:
+        moves = [("the first values", {})]
+        moves += [(f"{n} = {_short(v)}", {n: v}) for n, kind in self._inputs.items() for v in kind.probes()]
+        fixed = {n for n, kind in self._inputs.items() if isinstance(kind, Choice)}
+        moves += [(f"preset {label!r}", {n: v for n, v in moved.items() if n not in fixed})
+                  for label, moved in self._presets.items()]
+        for where, moved in moves:
+            probe = {**state, **moved}
+            try:
+                values = self._read(self._run(probe))
+            except Exception as error:
+                raise ValueError(f"fn: fails at {where}: {error}") from error
+            for name, x in values.items():
+                if x.shape != self._steps[name].tensor.shape:
+                    raise ValueError(f"fn: step {name!r} has shape {tuple(x.shape)} at {_short(probe)}, but {self._steps[name].shape} "
+                                     "at the first values; compute it at its largest size and mask the rest")
+            yield where, self._tensors(probe)[0], values
+
+    def _spec(self, title: str, first: dict[str, Tensor]) -> dict:
+        steps = []
+        for name, s in self._steps.items():
+            states = [first[name], *(self._read(self._run(p))[name] for p in self._presets.values())]
+            signed = any(scale_of(x) == "signed" for x in states)
+            steps.append({"name": name, "label": html.pretty(name), "axes": s.axes, "dims": list(s.shape), "eq": s.eq,
+                          "note": s.note, "type": str(first[name].dtype).removeprefix("torch."),
+                          "view": view_of(s.axes, s.shape), "scale": "signed" if signed else "unit"})
+        return {
+            "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
+            "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}
+                       for n, k in self._inputs.items()],
+            "presets": [{"label": label, "values": moved} for label, moved in self._presets.items()],
+            "graphs": {key: html.zipped(g) for key, g in self._graphs.items()} if in_book() else {},
+        }
+
+
+def _check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
+    if not inputs:
+        raise ValueError("inputs: expected at least one handle, got none")
+    for name, kind in inputs.items():
+        if not isinstance(kind, Input):
+            raise ValueError(f"inputs[{name!r}]: expected Slider, Cells, Choice or Toggle, got {type(kind).__name__}")
+    parameters = inspect.signature(fn).parameters.values()
+    takes = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    needs = [p.name for p in parameters if p.name in takes and p.default is p.empty]
+    anything = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for name in inputs:
+        if name not in takes and not anything:
+            raise ValueError(f"inputs: fn does not take {name!r}; it takes {', '.join(takes) or 'nothing'}")
+    for name in needs:
+        if name not in inputs:
+            raise ValueError(f"inputs: fn needs {name!r}, but no handle has that name: {', '.join(inputs)}")
+
+
+def _check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
+    if not trace:
+        raise ValueError("fn: calls no step(...), so there is nothing to show; name a tensor with step(name, tensor, axes=…)")
+    shown = list(trace) if show is None else list(show)
+    for name in shown:
+        if name not in trace:
+            raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
+        kind = trace[name].tensor.dtype
+        if kind not in (torch.float32, torch.int64) and presentable(trace[name].tensor).dtype != torch.int64:
+            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; explorers run in float32, so convert "
+                             "what fn takes from outside with .float()")
+    if not shown or len(set(shown)) != len(shown):
+        raise ValueError(f"show: expected different names of steps, got {shown}")
+    return shown
+
+
+def _answer(values: dict[str, Tensor], turn: int | None) -> dict:
+    return {"turn": turn, "steps": {name: x.contiguous().numpy().tobytes() for name, x in values.items()}}
+
+
+def _short(value: Any) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{k}={_short(v)}" for k, v in value.items())
+        case list():
+            flat = [v for part in value for v in part] if value and isinstance(value[0], list) else value
+            if flat and isinstance(flat[0], list):
+                return _short(flat)
+            return "[" + " ".join(_short(v) for v in flat[:12]) + (" …]" if len(flat) > 12 else "]")
+        case float():
+            return number(value) if value and abs(value) < 1e-3 else f"{value + 0:.3f}"
+    return str(value)

@@ -1,0 +1,117 @@
+"""The first picture of an explorer: still HTML with every number in it, which the front end then moves.
+
+Controls are native and labelled. Where a page cannot run (no JavaScript, no WebAssembly) they are hidden,
+and one sentence says why.
+"""
+
+import json
+from base64 import b64encode
+from gzip import compress
+from html import escape
+from math import log10
+
+from torch import Tensor
+
+from tsattn_mini.explore.element import words
+from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
+from tsattn_mini.figures import number, picture, shade, spread
+
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda_": "λ",
+         "mu": "μ", "sigma": "σ", "tau": "τ", "omega": "ω"}
+
+
+def pretty(name: str) -> str:
+    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ."""
+    scope, slash, last = name.rpartition("/")
+    parts = [GREEK.get(part, part) for part in last.split("_")] if last not in GREEK else [GREEK[last]]
+    return scope + slash + (" ".join(parts) if parts[0] == "log" else "_".join(parts))
+
+
+def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:
+    """The element. `spec`: what the front end needs to know (see `Explorer._spec`), kept in the page as JSON."""
+    say, key = words("explorer"), spec["id"]
+    presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}</button>"
+                      for i, p in enumerate(spec["presets"]))
+    controls = {name: _control(key, name, kind, values[name]) for name, kind in inputs.items()}
+    cells = "".join(c for name, c in controls.items() if isinstance(inputs[name], Cells))
+    dials = "".join(c for name, c in controls.items() if not isinstance(inputs[name], Cells))
+    steps = "".join(f"<li><button type='button' data-go='{escape(s['name'])}' aria-pressed='{str(i == 0).lower()}'>"
+                    f"{escape(s['label'])}</button></li>" for i, s in enumerate(spec["steps"]))
+    shown = "".join(_figure(s, first[s["name"]]) for s in spec["steps"])
+    return (
+        f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' data-explorer='{escape(key)}' role='group' "
+        f"aria-label='{escape(spec['title'])}'>"
+        f"<p class='ts-title'>{escape(spec['title'])}</p>"
+        f"<noscript><style>.ts-live{{display:none!important}}</style><p class='ts-still'>{escape(say['still'])}</p></noscript>"
+        f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
+        f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
+        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
+        f"<div class='ts-controls ts-live'>{cells}</div><div class='ts-controls ts-live'>{dials}</div>"
+        f"<div class='ts-walk ts-live'><button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
+        f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
+        f"<button type='button' data-walk='1' aria-label='{escape(say['next'])}'>›</button></div>"
+        f"<p class='ts-caption ts-live' data-caption></p>"
+        f"<div class='ts-shown'>{shown}</div>"
+        f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
+        f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
+
+
+def pack(first: dict[str, Tensor]) -> str:
+    """The shown arrays one after the other, as the front end unpacks them: gzip, then base64."""
+    return zipped(b"".join(t.contiguous().numpy().tobytes() for t in first.values()))
+
+
+def zipped(data: bytes) -> str:
+    return b64encode(compress(data, 9, mtime=0)).decode()
+
+
+def _json(spec: dict) -> str:
+    return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _figure(step: dict, x: Tensor) -> str:
+    size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
+    eq = f"<span class='ts-eq'>{escape(step['eq'])}</span>" if step["eq"] else ""
+    scale = f"<span class='ts-top' data-top>± {number(spread(x))}</span>" if step["view"] == "heat" and step["scale"] == "signed" else ""
+    svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"])
+    return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
+            f"<span class='ts-axes'>{escape(size)}</span>{eq}{scale}</figcaption><div class='ts-plot'>{svg}</div></figure>")
+
+
+def _control(key: str, name: str, kind: Input, value) -> str:
+    label, at = escape(pretty(name)), f"{escape(key)}-{escape(name)}"
+    match kind:
+        case Slider():
+            low, high, on = (log10(kind.min), log10(kind.max), log10(value)) if kind.log else (kind.min, kind.max, value)
+            step = "1" if kind.integer else "any"
+            exact = escape(words("explorer")["exact"].format(name=pretty(name)))
+            return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
+                    f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' value='{on!r}' "
+                    f"aria-valuetext='{number(value)}'>"
+                    f"<input type='number' min='{kind.min!r}' max='{kind.max!r}' step='{step}' value='{value:.3g}' "
+                    f"aria-label='{exact}'></div>")
+        case Choice():
+            options = "".join(f"<option{' selected' if o == value else ''}>{escape(o)}</option>" for o in kind.options)
+            return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
+                    f"<select id='{at}'>{options}</select></div>")
+        case Toggle():
+            return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
+                    f"<input type='checkbox' id='{at}'{' checked' if value else ''}></div>")
+        case Cells():
+            return _cells(name, kind, kind.tensor(value))
+
+
+def _cells(name: str, kind: Cells, x: Tensor) -> str:
+    words_, top = kind.axes.split(), spread(x)
+    grid = x.reshape(-1, x.shape[-1])
+    cells = ""
+    for i, row in enumerate(grid.tolist()):
+        for j, v in enumerate(row):
+            at = [i, j][-x.ndim:]
+            spoken = ", ".join([pretty(name), *(f"{a} {n}" for a, n in zip(words_, at, strict=True))])
+            cells += (f"<input type='number' step='any' min='{kind.min!r}' max='{kind.max!r}' value='{v:.3g}' "
+                      f"style='--v:{shade(v, 'signed', top):.3g}' aria-label='{escape(spoken)}'>")
+    size = " × ".join(f"{a} {n}" for a, n in zip(words_, x.shape, strict=True))
+    return (f"<fieldset class='ts-control ts-cells' data-input='{escape(name)}'><legend><b>{escape(pretty(name))}</b> "
+            f"<span class='ts-axes'>{escape(size)}</span></legend>"
+            f"<div class='ts-grid' style='--columns:{grid.shape[1]}'>{cells}</div></fieldset>")

@@ -1,0 +1,171 @@
+"""The handles of an explorer: what a reader can move, and which tensor `fn` gets for it.
+
+Every kind checks its value when it is made and on every `set`, turns it into the tensor that enters the
+graph, and describes itself as JSON for the front end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number between `min` and `max`; `fn` gets a scalar tensor (float32, or int64 with `integer=True`).
+
+    With `log=True` equal distances on the slider are equal factors; both ends must be above 0.
+    """
+
+    value: float
+    min: float
+    max: float
+    log: bool = False
+    integer: bool = False
+    kind: ClassVar[str] = "slider"
+
+    def __post_init__(self) -> None:
+        for field in ("min", "max"):
+            if not _is_number(getattr(self, field)):
+                raise ValueError(f"{field}: expected a finite number, got {getattr(self, field)!r}")
+        if not self.min < self.max:
+            raise ValueError(f"min, max: expected min < max, got {self.min} and {self.max}")
+        if self.log and self.min <= 0:
+            raise ValueError(f"min: a log slider needs min > 0, got {self.min}")
+        if self.log and self.integer:
+            raise ValueError("log, integer: a slider is one or the other, got both")
+        self.check(self.value)
+
+    def check(self, value: Any, name: str = "value") -> float:
+        """The value as a plain number. Raises ValueError unless it is finite, in range and of the right kind."""
+        value = value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+        if not _is_number(value):
+            raise ValueError(f"{name}: expected a finite number between {self.min} and {self.max}, got {value!r}")
+        if not self.min <= value <= self.max:
+            raise ValueError(f"{name}: expected a number between {self.min} and {self.max}, got {value}")
+        if self.integer and value != int(value):
+            raise ValueError(f"{name}: expected a whole number, got {value}")
+        return int(value) if self.integer else float(value)
+
+    def tensor(self, value: float) -> Tensor:
+        return torch.tensor(value, dtype=torch.int64 if self.integer else torch.float32)
+
+    def probes(self) -> list[float]:
+        """The values at which graph and module are compared when the explorer is made."""
+        return [self.min, self.max]
+
+    def describe(self) -> dict:
+        return {"min": self.min, "max": self.max, "log": self.log, "integer": self.integer}
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A tensor of one or two axes whose every entry can be edited between `min` and `max`; float32 in the graph."""
+
+    value: Tensor
+    min: float
+    max: float
+    axes: str
+    kind: ClassVar[str] = "cells"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", torch.as_tensor(self.value).detach().to(torch.float32))
+        if not (_is_number(self.min) and _is_number(self.max) and self.min < self.max):
+            raise ValueError(f"min, max: expected finite numbers with min < max, got {self.min!r} and {self.max!r}")
+        if self.value.ndim not in (1, 2) or self.value.numel() == 0:
+            raise ValueError(f"value: expected one or two axes with at least one entry, got shape {tuple(self.value.shape)}")
+        if len(self.axes.split()) != self.value.ndim:
+            raise ValueError(f"axes: expected {self.value.ndim} words for shape {tuple(self.value.shape)}, got {self.axes!r}")
+        self.check(self.value)
+
+    def check(self, value: Any, name: str = "value") -> list:
+        """The entries as nested lists. Raises ValueError naming the first entry that is not finite or out of range."""
+        x = torch.as_tensor(value, dtype=torch.float64)
+        if tuple(x.shape) != tuple(self.value.shape):
+            raise ValueError(f"{name}: expected shape {tuple(self.value.shape)} with axes {self.axes!r}, got {tuple(x.shape)}")
+        slack = 1e-6 * max(abs(self.min), abs(self.max))  # a float32 bound, seen in float64
+        bad = ~((x >= self.min - slack) & (x <= self.max + slack))
+        if bool(bad.any()):
+            at = tuple(bad.nonzero()[0].tolist())
+            raise ValueError(f"{name}: expected numbers between {self.min} and {self.max}, got {x[at].item()} at index {at}")
+        return x.clamp(self.min, self.max).tolist()
+
+    def tensor(self, value: list) -> Tensor:
+        return torch.tensor(value, dtype=torch.float32)
+
+    def probes(self) -> list[list]:
+        shape = self.value.shape
+        ramp = torch.linspace(self.min, self.max, self.value.numel(), dtype=torch.float64)
+        return [torch.full(shape, float(self.min), dtype=torch.float64).tolist(), ramp.flip(0).reshape(shape).tolist()]
+
+    def describe(self) -> dict:
+        return {"min": self.min, "max": self.max, "axes": self.axes, "dims": list(self.value.shape)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words; `fn` gets the Python string, and every option becomes a graph of its own."""
+
+    value: str
+    options: Sequence[str]
+    kind: ClassVar[str] = "choice"
+
+    def __post_init__(self) -> None:
+        if len(self.options) < 2 or len(set(self.options)) != len(self.options):
+            raise ValueError(f"options: expected at least two different words, got {list(self.options)}")
+        if not all(isinstance(o, str) for o in self.options):
+            raise ValueError(f"options: expected strings, got {list(self.options)}")
+        self.check(self.value)
+
+    def check(self, value: Any, name: str = "value") -> str:
+        if value not in self.options:
+            raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.options))}, got {value!r}")
+        return value
+
+    def probes(self) -> list[str]:
+        return []  # every option has its own graph, and each is compared
+
+    def describe(self) -> dict:
+        return {"options": list(self.options)}
+
+
+@dataclass(frozen=True)
+class Toggle:
+    """On or off; `fn` gets a scalar bool tensor: write `torch.where(masked, …, …)`, not `if masked`."""
+
+    value: bool
+    kind: ClassVar[str] = "toggle"
+
+    def __post_init__(self) -> None:
+        self.check(self.value)
+
+    def check(self, value: Any, name: str = "value") -> bool:
+        value = value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: expected True or False, got {value!r}")
+        return value
+
+    def tensor(self, value: bool) -> Tensor:
+        return torch.tensor(value)
+
+    def probes(self) -> list[bool]:
+        return [True, False]
+
+    def describe(self) -> dict:
+        return {}
+
+
+Input = Slider | Cells | Choice | Toggle
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON takes it: tensors become nested lists."""
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

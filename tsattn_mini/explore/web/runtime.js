@@ -1,0 +1,69 @@
+// The answering side of the static book: the exported graph, run by onnxruntime-web. Nothing is loaded before
+// the first question, and one runtime serves every explorer of the page.
+import * as ort from "onnxruntime-web/wasm";
+import { gunzip, unzip } from "./packed.js";
+
+const home = new URL(".", document.currentScript.src);
+let awake;
+
+function wake() {
+  awake ??= wasm().then((bytes) => {
+    ort.env.wasm.numThreads = 1;
+    ort.env.wasm.wasmBinary = bytes;
+    ort.env.logLevel = "error";
+  });
+  return awake;
+}
+
+async function wasm() {
+  if (location.protocol !== "file:") {
+    const answer = await fetch(new URL("ort.wasm.gz", home));
+    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
+    return unpacked(await answer.arrayBuffer());
+  }
+  const base64 = await new Promise((resolve, reject) => {
+    self.tsattnWasm = resolve; // called by the script below: a page opened from disk cannot fetch
+    const script = document.createElement("script");
+    script.src = new URL("ort.wasm.gz.js", home);
+    script.onerror = () => reject(new Error(`${script.src} is missing`));
+    document.head.append(script);
+  });
+  return unzip(base64);
+}
+
+// A server may have unpacked the file already.
+function unpacked(buffer) {
+  const [a, b] = new Uint8Array(buffer, 0, 2);
+  return a === 0x1f && b === 0x8b ? gunzip(new Blob([buffer]).stream()) : new Uint8Array(buffer);
+}
+
+export function graphBackend(spec) {
+  const choices = spec.inputs.filter((input) => input.kind === "choice");
+  const sessions = {};
+
+  function session(key) {
+    sessions[key] ??= Promise.all([unzip(spec.graphs[key]), wake()])
+      .then(([bytes]) => ort.InferenceSession.create(bytes, { executionProviders: ["wasm"] }));
+    return sessions[key];
+  }
+
+  return {
+    async run(values) {
+      const graph = await session(choices.map((input) => values[input.name]).join("|"));
+      const feeds = {};
+      for (const input of spec.inputs) {
+        const name = `in/${input.name}`;
+        if (graph.inputNames.includes(name)) feeds[name] = tensor(input, values[input.name]);
+      }
+      const out = await graph.run(feeds);
+      return Object.fromEntries(spec.steps.map((step) => [step.name, out[step.name].data]));
+    },
+  };
+}
+
+function tensor(input, value) {
+  if (input.kind === "toggle") return new ort.Tensor("bool", [value], []);
+  if (input.kind === "cells") return new ort.Tensor("float32", Float32Array.from(value.flat()), input.dims);
+  if (input.integer) return new ort.Tensor("int64", [BigInt(value)], []);
+  return new ort.Tensor("float32", [value], []);
+}

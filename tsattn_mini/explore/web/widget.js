@@ -1,0 +1,48 @@
+// The same elements in Jupyter (anywidget): the kernel answers instead of a graph.
+import { mountExplorer } from "./explorer.js";
+import { array } from "./packed.js";
+import { mountQuestion } from "./question.js";
+
+function render({ model, el }) {
+  el.innerHTML = model.get("html");
+  const element = el.firstElementChild;
+  if (model.get("kind") === "question") mountQuestion(element);
+  else mountExplorer(element, (spec) => kernelBackend(model, spec));
+}
+
+function kernelBackend(model, spec) {
+  const waiting = new Map();
+  const moved = [];
+  let turns = 0;
+
+  function decode(steps) {
+    return Object.fromEntries(spec.steps.map(({ name, type }) => {
+      const view = steps[name];
+      return [name, array(type, view.buffer, view.byteOffset, view.byteLength)];
+    }));
+  }
+
+  model.on("change:answer", () => {
+    const { turn, steps, error } = model.get("answer");
+    const mine = waiting.get(turn);
+    waiting.delete(turn);
+    if (error) mine?.reject(new Error(error));
+    else if (mine) mine.resolve(decode(steps));
+    else for (const listen of moved) listen(model.get("state").inputs, decode(steps));
+  });
+
+  return {
+    run(inputs) {
+      const turn = `${model.model_id ?? ""}${Math.random()}-${++turns}`;
+      return new Promise((resolve, reject) => {
+        waiting.set(turn, { resolve, reject });
+        model.set("state", { inputs, turn });
+        model.save_changes();
+      });
+    },
+    now: () => [model.get("state").inputs, decode(model.get("answer").steps)],
+    onMove: (listen) => moved.push(listen),
+  };
+}
+
+export default { render };
