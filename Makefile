@@ -18,7 +18,7 @@ FETCHED := node_modules/.fetched
 BUNDLE := $(WEB)/dist/book.js
 LESSONS = $(sort $(wildcard lessons/*.ipynb))
 
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 SHAPES := tests/test_attention.py tests/test_golden.py
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -63,7 +63,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@touch $@
 
 $(FETCHED): package.json package-lock.json .npmrc | $(INSTALLED)
-	@{ node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version; } >/dev/null 2>&1 || { \
+	@{ node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1 || { \
 		echo "set-up: no Node.js 20 found, installing it into .venv"; $(PIP) install $(NODE_WHEEL); }
 	@echo "set-up: fetching the pinned npm packages into node_modules"
 	@npm ci --silent && touch $@

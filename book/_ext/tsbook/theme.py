@@ -1,5 +1,50 @@
-"""What the theme gets wrong on a page that must stand alone."""
+"""What the theme gets wrong on a page that must stand alone, put right.
+
+The templates in book/_templates and the settings in _config.yml do most of it; this module does the rest.
+"""
+
+from pathlib import Path
+
+REDIRECT = """<!doctype html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<meta http-equiv="refresh" content="0; url={page}">
+<link rel="icon" href="data:,">
+</head>
+<body><p><a href="{page}">{title}</a></p></body>
+</html>
+"""
+CHATTY = ("_static/scripts/pydata-sphinx-theme.js", "_static/scripts/sphinx-book-theme.js", "search.html")
+
+
+def drop_inline_handlers(app, pagename, templatename, context, doctree):
+    """Header buttons that carry their script in an attribute are left out."""
+    for group in context.get("header_buttons", ()):
+        group["buttons"] = [button for button in group.get("buttons", ()) if button["type"] != "javascript"]
+
+
+def write_front_door(app, exception):
+    """`index.html` opens the first page of the book; the theme's own redirect is not a whole HTML document."""
+    if exception or app.builder.format != "html":
+        return
+    page = app.builder.get_target_uri(app.config.root_doc)
+    text = REDIRECT.format(language=app.config.language, title=app.config.html_title, page=page)
+    Path(app.outdir, "index.html").write_text(text, "utf8")
+
+
+def hush_theme_scripts(app, exception):
+    """The theme reports each change of colour mode and each scroll to the console; a reader's console stays empty."""
+    if exception or app.builder.format != "html":
+        return
+    for name in CHATTY:
+        script = Path(app.outdir, name)
+        script.write_text(script.read_text("utf8").replace("console.log(", "void("), "utf8")
 
 
 def setup(app):
-    pass
+    # Late: after the theme has filled in its buttons, after sphinx_external_toc has written its redirect.
+    app.connect("html-page-context", drop_inline_handlers, priority=900)
+    app.connect("build-finished", write_front_door, priority=900)
+    app.connect("build-finished", hush_theme_scripts, priority=900)
