@@ -40,14 +40,15 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
 
     A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
     """
-    if mask is None:
-        mask = torch.zeros(logits.shape[-2:], dtype=torch.bool, device=logits.device)
-    empty = mask.all(-1, keepdim=True)
-    checks.warn_empty_rows(empty[:, 0])
-    logits = step("logits", logits.masked_fill(mask & ~empty, -torch.inf), axes="B H L S", eq=eq,
-                  note="What the softmax sees; a hidden key stands at -∞.")
-    A = step("A", torch.softmax(logits, dim=-1).masked_fill(empty, 0.0), axes="B H L S", eq="softmax(logits)",
-             note="Each row shares one unit of attention among the keys.")
+    empty = None if mask is None else mask.all(-1, keepdim=True)
+    if empty is not None:
+        checks.warn_empty_rows(empty[:, 0])
+        logits = logits.masked_fill(mask & ~empty, -torch.inf)
+    logits = step("logits", logits, axes="B H L S", eq=eq, note="What the softmax sees; a hidden key stands at -∞.")
+    A = torch.softmax(logits, dim=-1)
+    if empty is not None and (torch.compiler.is_compiling() or bool(empty.any())):
+        A = A.masked_fill(empty, 0.0)
+    A = step("A", A, axes="B H L S", eq="softmax(logits)", note="Each row shares one unit of attention among the keys.")
     return step("out", einsum("bhls,bshw->blhw", A, v), axes="B L H W", eq="A V",
                 note="Each query takes home the mean of the values, weighted by its row of A.")
 
@@ -81,9 +82,12 @@ class AttentionLayer(nn.Module):
     def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"], **handles) -> Float[Tensor, "B L M"]:
         """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice."""
         checks.shapes(x=(x, "B L M"), y=(y, "B S M"))
-        q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q", note="What each position asks.")
-        k = step("k", self.key(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_k", note="What each position answers to.")
-        v = step("v", self.value(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_v", note="What each position gives.")
+        q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q",
+                 note="What each position asks.")
+        k = step("k", self.key(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_k",
+                 note="What each position answers to.")
+        v = step("v", self.value(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_v",
+                 note="What each position gives.")
         heads = self.attend(q, k, v, **handles)
         return step("y", self.out(heads.flatten(-2)), axes="B L M", eq="concat(heads) W_o",
                     note="The heads side by side, mixed by one last matrix.")

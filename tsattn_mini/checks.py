@@ -28,9 +28,11 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
         wanted = [int(a) if a.isdigit() else sizes.get(a, n) for a, n in zip(words, x.shape, strict=False)]
         if len(words) != x.ndim or wanted != list(x.shape):
             known = ", ".join(f"{a}={sizes[a]}" for a in words if a in sizes)
-            raise ValueError(f"{name}: expected axes {axes!r}{' with ' + known if known else ''}, got shape {tuple(x.shape)}")
+            known = f" with {known}" if known else ""
+            raise ValueError(f"{name}: expected axes {axes!r}{known}, got shape {tuple(x.shape)}")
         if 0 in x.shape:
-            raise ValueError(f"{name}: expected at least one entry along every axis of {axes!r}, got shape {tuple(x.shape)}")
+            raise ValueError(f"{name}: expected at least one entry along every axis of {axes!r}, "
+                             f"got shape {tuple(x.shape)}")
         sizes.update(zip(words, x.shape, strict=True))
 
 

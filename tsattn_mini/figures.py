@@ -149,8 +149,8 @@ def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> F
 
 
 def _svg(kind: str, width: float, height: float, label: str, inside: str) -> str:
-    return (f"<svg class='ts-{kind}' viewBox='0 0 {width:g} {height:g}' width='{width:g}' height='{height:g}' role='img' "
-            f"aria-label='{escape(label, quote=True)}'>{inside}</svg>")
+    return (f"<svg class='ts-{kind}' viewBox='0 0 {width:g} {height:g}' width='{width:g}' height='{height:g}' "
+            f"role='img' aria-label='{escape(label, quote=True)}'>{inside}</svg>")
 
 
 def _spoken(label: str, values: Tensor) -> str:
@@ -224,8 +224,9 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     down = len(words) == 2 and words[0] in TIME_AXES and words[1] not in TIME_AXES  # time runs down the columns
     x = values.T if down else values.reshape(-1, values.shape[-1] if values.ndim else 1)
     word, (rows, n), (low, high) = words[0 if down else -1] if words else "", x.shape, span(x)
-    curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' data-by='{rows if down else 1}' "
-              f"data-points='{n}' points='{unit_points(row, low, high)}'/>" for i, row in enumerate(x)]
+    curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' "
+              f"data-by='{rows if down else 1}' data-points='{n}' points='{unit_points(row, low, high)}'/>"
+              for i, row in enumerate(x)]
     inside = (f"<g transform='translate({left} {height + 10}) scale({width} {-height})'>{''.join(curves)}</g>"
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
@@ -245,7 +246,8 @@ def span(x: Tensor) -> tuple[float, float]:
 def unit_points(row: Tensor, low: float, high: float) -> str:
     """A curve as SVG points in the unit square; a value that is not finite leaves no point."""
     last = max(1, row.numel() - 1)
-    return " ".join(f"{i / last:.4g},{(v - low) / (high - low):.4g}" for i, v in enumerate(row.tolist()) if isfinite(v))
+    return " ".join(f"{i / last:.4g},{(v - low) / (high - low):.4g}"
+                    for i, v in enumerate(row.tolist()) if isfinite(v))
 
 
 def flow_chart(nodes: dict[str, tuple[str, tuple[int, ...], tuple[str, ...]]]) -> Figure:

@@ -12,7 +12,7 @@ The open traces live in a plain list. A `ContextVar` would stop `torch.export` a
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -46,10 +46,10 @@ class Step:
 class Trace(Mapping[str, Step]):
     """The named tensors of one run, in the order in which they were named."""
 
-    def __init__(self) -> None:
+    def __init__(self, origins: "_Origins | None") -> None:
         self._steps: dict[str, Step] = {}
         self._sizes: dict[tuple[str, str], tuple[int, str]] = {}
-        self._origins = WeakIdKeyDictionary()
+        self._origins = origins
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -78,14 +78,14 @@ class Trace(Mapping[str, Step]):
         if name in self._steps:
             raise ValueError(f"step {name!r} is already recorded; loops go inside scope(...), one per round")
         self._check_axes(name, tensor, axes)
-        sources = tuple(self._origins.get(tensor, {}))
+        sources = self._origins.rename(tensor, name) if self._origins else ()
         self._steps[name] = Step(name, tensor, axes, eq, note, sources, tensor._version)
-        self._origins[tensor] = {name: None}
 
     def _check_axes(self, name: str, tensor: Tensor, axes: str) -> None:
         words, shape = axes.split(), tuple(tensor.shape)
         if len(words) != len(shape):
-            raise ValueError(f"step {name!r}: axes {axes!r} name {len(words)} axes, the tensor has {len(shape)}: {shape}")
+            raise ValueError(f"step {name!r}: axes {axes!r} name {len(words)} axes, "
+                             f"the tensor has {len(shape)}: {shape}")
         scope_name = name.rpartition("/")[0]
         for word, size in zip(words, shape, strict=True):
             known, where = (int(word), "the number itself") if word.isdigit() else self._sizes.setdefault(
@@ -102,18 +102,24 @@ class Trace(Mapping[str, Step]):
 class _Origins(TorchDispatchMode):
     """Follows each tensor back to the steps it was computed from, for `Trace.flow`."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.origins = trace._origins
+        self.names = WeakIdKeyDictionary()  # tensor → the steps it was computed from, as the keys of a dict
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         sources = {}
         for t in _tensors((args, kwargs)):
-            sources.update(self.origins.get(t, {}))
+            sources.update(self.names.get(t, {}))
         for t in _tensors(out):
-            self.origins[t] = {**self.origins.get(t, {}), **sources}
+            self.names[t] = {**self.names.get(t, {}), **sources}
         return out
+
+    def rename(self, tensor: Tensor, name: str) -> tuple[str, ...]:
+        """From here on `tensor` comes from the step `name`; returns the steps it came from until now."""
+        sources = tuple(self.names.get(tensor, {}))
+        self.names[tensor] = {name: None}
+        return sources
 
 
 def _tensors(tree) -> list[Tensor]:
@@ -145,18 +151,16 @@ def record() -> Iterator[Trace]:
         RuntimeError: on exit, when a step was edited in place after it was named; on entry, in inference
             mode, whose tensors carry no version to notice that by (use `torch.no_grad()`).
     """
-    exporting = torch.compiler.is_compiling()
+    exporting = torch.compiler.is_compiling()  # symbols have no origins and no versions to follow
     if not exporting and torch.is_inference_mode_enabled():
         raise RuntimeError("record() needs torch.no_grad() instead of torch.inference_mode(): "
                            "inference tensors carry no version to notice in-place edits by")
-    trace = Trace()
+    origins = None if exporting else _Origins()
+    trace = Trace(origins)
     _open.append(trace)
     try:
-        if exporting:
+        with origins or nullcontext():
             yield trace
-        else:
-            with _Origins(trace):
-                yield trace
     finally:
         _open.pop()
     if not exporting:

@@ -46,11 +46,13 @@ class Explorer(Element):
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str] | None = None,
-                 presets: Mapping[str, Mapping[str, Any]] | None = None, title: str = "", id: str | None = None) -> None:
+                 presets: Mapping[str, Mapping[str, Any]] | None = None, title: str = "",
+                 id: str | None = None) -> None:
         self._fn, self._inputs = fn, dict(inputs)
         self.id = id or re.sub(r"[^\w]+", "-", title.lower()).strip("-")
         if not re.fullmatch(r"[\w-]+", self.id):
-            raise ValueError(f"id: expected letters, digits and hyphens (or a title to take them from), got {self.id!r}")
+            raise ValueError("id: expected letters, digits and hyphens (or a title to take them from), "
+                             f"got {self.id!r}")
         _check_signature(fn, self._inputs)
         self._now = {name: plain(kind.value) for name, kind in self._inputs.items()}
         self._presets = {label: self._merge(moved, f"presets[{label!r}]") for label, moved in (presets or {}).items()}
@@ -122,9 +124,10 @@ class Explorer(Element):
     def _export(self) -> dict[str, bytes]:
         """One graph per combination of options, each compared with `fn` at every end of every handle."""
         choices = {name: kind.options for name, kind in self._inputs.items() if isinstance(kind, Choice)}
-        if prod(map(len, choices.values())) > MOST_GRAPHS:
-            raise ValueError(f"inputs: {', '.join(choices)} make {prod(map(len, choices.values()))} graphs, the most is "
-                             f"{MOST_GRAPHS}; give fn an integer Slider and switch with torch.where instead")
+        count = prod(map(len, choices.values()))
+        if count > MOST_GRAPHS:
+            raise ValueError(f"inputs: {', '.join(choices)} make {count} graphs, the most is {MOST_GRAPHS}; "
+                             "give fn an integer Slider and switch with torch.where instead")
         graphs = {}
         for options in product(*choices.values()):
             state = {**self._now, **dict(zip(choices, options, strict=True))}
@@ -147,8 +150,9 @@ class Explorer(Element):
                 raise ValueError(f"fn: fails at {where}: {error}") from error
             for name, x in values.items():
                 if x.shape != self._steps[name].tensor.shape:
-                    raise ValueError(f"fn: step {name!r} has shape {tuple(x.shape)} at {_short(probe)}, but {self._steps[name].shape} "
-                                     "at the first values; compute it at its largest size and mask the rest")
+                    raise ValueError(
+                        f"fn: step {name!r} has shape {tuple(x.shape)} at {_short(probe)}, but "
+                        f"{self._steps[name].shape} at the first values; compute it at its largest size and mask the rest")
             yield where, self._tensors(probe)[0], values
 
     def _spec(self, title: str, first: dict[str, Tensor]) -> dict:
@@ -188,15 +192,16 @@ def _check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
 
 def _check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
     if not trace:
-        raise ValueError("fn: calls no step(...), so there is nothing to show; name a tensor with step(name, tensor, axes=…)")
+        raise ValueError("fn: calls no step(...), so there is nothing to show; "
+                         "name a tensor with step(name, tensor, axes=…)")
     shown = list(trace) if show is None else list(show)
     for name in shown:
         if name not in trace:
             raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
         kind = trace[name].tensor.dtype
         if kind not in (torch.float32, torch.int64) and presentable(trace[name].tensor).dtype != torch.int64:
-            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; explorers run in float32, so convert "
-                             "what fn takes from outside with .float()")
+            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; explorers run in float32, "
+                             "so convert what fn takes from outside with .float()")
     if not shown or len(set(shown)) != len(shown):
         raise ValueError(f"show: expected different names of steps, got {shown}")
     return shown

@@ -25,7 +25,8 @@ ADVICE = [
     (r"roll", "gather with computed indices: x.gather(dim, (arange(n) + shift) % n)"),
     (r"data-dependent|item|_local_scalar_dense|nonzero",
      "Python cannot branch on, index by or loop over a tensor's value in a graph: use torch.where, gather or a mask"),
-    (r"linalg|svd|eig|cholesky|inverse", "write it with products and sums, or compute it outside fn and pass the result in"),
+    (r"linalg|svd|eig|cholesky|inverse",
+     "write it with products and sums, or compute it outside fn and pass the result in"),
 ]
 
 
@@ -82,8 +83,8 @@ def compare(graph: bytes, states: Iterator[tuple[str, dict[str, Tensor], dict[st
             off = difference(want, torch.from_numpy(got))
             if not off <= PARITY:
                 raise ValueError(
-                    f"fn: at {where} the exported graph gives another {name!r} than the function (off by {off:.1e} of its "
-                    "largest number). Something inside left torch and was frozen: NumPy, float(), .item(), "
+                    f"fn: at {where} the exported graph gives another {name!r} than the function (off by {off:.1e} "
+                    "of its largest number). Something inside left torch and was frozen: NumPy, float(), .item(), "
                     "a random draw, or a Python branch on a tensor")
 
 
@@ -107,11 +108,11 @@ def _explain(error: Exception) -> str:
         chain.append(str(cause))
         cause = cause.__cause__
     text = "\n".join(chain)
+    advice = next((a for pattern, a in ADVICE if re.search(pattern, text)), "use an operation that torch.onnx exports")
     found = re.search(r"OpOverload\(op='([\w.]+)'", text) or re.search(r"torch\.ops\.([\w.]+?)\.\w+\]", text)
     line = re.search(r'File "[^"]*", line (\d+), in (\S+)\n\s*(.+)', text)
     what = f"operation {found[1]}" if found else "it"
     where = f" (line {line[1]} of {line[2]}: {line[3].strip()})" if line else ""
-    advice = next((a for pattern, a in ADVICE if re.search(pattern, text)), "use an operation that torch.onnx exports")
     if "data-dependent" in text:
         what = "a Python decision on a tensor's value"
     return f"fn: {what} has no counterpart in the page's graph{where}. Instead: {advice}"

@@ -42,12 +42,14 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' data-explorer='{escape(key)}' role='group' "
         f"aria-label='{escape(spec['title'])}'>"
         f"<p class='ts-title'>{escape(spec['title'])}</p>"
-        f"<noscript><style>.ts-live{{display:none!important}}</style><p class='ts-still'>{escape(say['still'])}</p></noscript>"
+        f"<noscript><style>.ts-live{{display:none!important}}</style>"
+        f"<p class='ts-still'>{escape(say['still'])}</p></noscript>"
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
         f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
         f"<div class='ts-controls ts-live'>{cells}</div><div class='ts-controls ts-live'>{dials}</div>"
-        f"<div class='ts-walk ts-live'><button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
+        f"<div class='ts-walk ts-live'>"
+        f"<button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
         f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
         f"<button type='button' data-walk='1' aria-label='{escape(say['next'])}'>›</button></div>"
         f"<p class='ts-caption ts-live' data-caption></p>"
@@ -72,10 +74,12 @@ def _json(spec: dict) -> str:
 def _figure(step: dict, x: Tensor) -> str:
     size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
     eq = f"<span class='ts-eq'>{escape(step['eq'])}</span>" if step["eq"] else ""
-    scale = f"<span class='ts-top' data-top>± {number(spread(x))}</span>" if step["view"] == "heat" and step["scale"] == "signed" else ""
+    signed = step["view"] == "heat" and step["scale"] == "signed"
+    scale = f"<span class='ts-top' data-top>± {number(spread(x))}</span>" if signed else ""
     svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"])
     return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
-            f"<span class='ts-axes'>{escape(size)}</span>{eq}{scale}</figcaption><div class='ts-plot'>{svg}</div></figure>")
+            f"<span class='ts-axes'>{escape(size)}</span>{scale}{eq}</figcaption>"
+            f"<div class='ts-plot'>{svg}</div></figure>")
 
 
 def _control(key: str, name: str, kind: Input, value) -> str:
@@ -86,9 +90,10 @@ def _control(key: str, name: str, kind: Input, value) -> str:
             step = "1" if kind.integer else "any"
             exact = escape(words("explorer")["exact"].format(name=pretty(name)))
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
-                    f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' value='{on!r}' "
-                    f"aria-valuetext='{number(value)}'>"
-                    f"<input type='number' min='{kind.min!r}' max='{kind.max!r}' step='{step}' value='{value:.3g}' "
+                    f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' "
+                    f"value='{on!r}' aria-valuetext='{number(value)}'>"
+                    f"<input type='number' min='{kind.min!r}' max='{kind.max!r}' step='{step}' "
+                    f"value='{value:.4g}' "
                     f"aria-label='{exact}'></div>")
         case Choice():
             options = "".join(f"<option{' selected' if o == value else ''}>{escape(o)}</option>" for o in kind.options)

@@ -76,22 +76,25 @@ class Cells:
         object.__setattr__(self, "value", torch.as_tensor(self.value).detach().to(torch.float32))
         if not (_is_number(self.min) and _is_number(self.max) and self.min < self.max):
             raise ValueError(f"min, max: expected finite numbers with min < max, got {self.min!r} and {self.max!r}")
+        shape = tuple(self.value.shape)
         if self.value.ndim not in (1, 2) or self.value.numel() == 0:
-            raise ValueError(f"value: expected one or two axes with at least one entry, got shape {tuple(self.value.shape)}")
+            raise ValueError(f"value: expected one or two axes with at least one entry, got shape {shape}")
         if len(self.axes.split()) != self.value.ndim:
-            raise ValueError(f"axes: expected {self.value.ndim} words for shape {tuple(self.value.shape)}, got {self.axes!r}")
+            raise ValueError(f"axes: expected {self.value.ndim} words for shape {shape}, got {self.axes!r}")
         self.check(self.value)
 
     def check(self, value: Any, name: str = "value") -> list:
         """The entries as nested lists. Raises ValueError naming the first entry that is not finite or out of range."""
         x = torch.as_tensor(value, dtype=torch.float64)
         if tuple(x.shape) != tuple(self.value.shape):
-            raise ValueError(f"{name}: expected shape {tuple(self.value.shape)} with axes {self.axes!r}, got {tuple(x.shape)}")
+            raise ValueError(f"{name}: expected shape {tuple(self.value.shape)} with axes {self.axes!r}, "
+                             f"got {tuple(x.shape)}")
         slack = 1e-6 * max(abs(self.min), abs(self.max))  # a float32 bound, seen in float64
         bad = ~((x >= self.min - slack) & (x <= self.max + slack))
         if bool(bad.any()):
             at = tuple(bad.nonzero()[0].tolist())
-            raise ValueError(f"{name}: expected numbers between {self.min} and {self.max}, got {x[at].item()} at index {at}")
+            raise ValueError(f"{name}: expected numbers between {self.min} and {self.max}, "
+                             f"got {x[at].item()} at index {at}")
         return x.clamp(self.min, self.max).tolist()
 
     def tensor(self, value: list) -> Tensor:

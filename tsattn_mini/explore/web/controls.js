@@ -11,7 +11,7 @@ export function control(element, input, set, tell) {
 function slider(box, input, set, tell) {
   const [range, exact] = box.querySelectorAll("input");
   const toRange = (v) => (input.log ? Math.log10(v) : v);
-  const fromRange = (p) => clamp(input.log ? 10 ** p : p, input);
+  const fromRange = (p) => clamp(Number((input.log ? 10 ** p : p).toPrecision(4)), input); // as the field shows it
 
   range.addEventListener("input", () => set(fromRange(Number(range.value))));
   exact.addEventListener("change", () => attempt(exact, input, set, tell));
@@ -22,7 +22,7 @@ function slider(box, input, set, tell) {
       range.value = toRange(value);
       range.setAttribute("aria-valuetext", number(value));
       exact.removeAttribute("aria-invalid");
-      exact.value = brief(value);
+      exact.value = brief(value, 4);
     },
   };
 }
@@ -75,6 +75,6 @@ export function clamp(value, { min, max }) {
   return Math.min(max, Math.max(min, value));
 }
 
-export function brief(value) {
-  return String(Number(value.toPrecision(3)));
+export function brief(value, places = 3) {
+  return String(Number(value.toPrecision(places)));
 }

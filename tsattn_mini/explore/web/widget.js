@@ -5,6 +5,8 @@ import { mountQuestion } from "./question.js";
 
 function render({ model, el }) {
   el.innerHTML = model.get("html");
+  el.dataset.lmSuppressShortcuts = "true"; // keys belong to the controls here, not to JupyterLab's cells
+  el.addEventListener("keydown", (event) => event.stopPropagation());
   const element = el.firstElementChild;
   if (model.get("kind") === "question") mountQuestion(element);
   else mountExplorer(element, (spec) => kernelBackend(model, spec));
