@@ -30,14 +30,17 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
-def sources(paths, root):
-    """Of `paths`, the files of the repository `root` that people write, and the pinned packages: {name: digest}."""
+def sources(paths, root, before):
+    """Of `paths`, the files of the repository `root` that people write, and the pinned packages: {name: digest}.
+
+    A file written after the time `before` (seconds since 1970), so perhaps while it was in use, gets no digest.
+    """
     found = {"requirements.txt": digest(root / "requirements.txt")}
     for path in map(Path, paths):
         if path.is_relative_to(root):
             name = path.relative_to(root)
             if not any(part in NOT_SOURCES or part.startswith(".") for part in name.parts):
-                found[name.as_posix()] = digest(path)
+                found[name.as_posix()] = digest(path) if path.stat().st_mtime < before else None
     return found
 
 
@@ -73,16 +76,16 @@ class Lessons:
     async def refresh(self, page):
         """Run `page`, put its outputs into the cache and note what it read."""
         path, notebook = self.notebooks[page]
-        start = time.monotonic()
+        start = time.time()
         read = await run(notebook, path, book=True)
-        seconds = time.monotonic() - start
+        seconds = time.time() - start
         self.cache.cache_notebook_bundle(
             CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds}),
             check_validity=False,
             overwrite=True,
         )
         code = self.cache.create_hashed_notebook(notebook)[1]
-        self.runs[page] = {"code": code, "read": sources(read, self.root)}
+        self.runs[page] = {"code": code, "read": sources(read, self.root, start)}
         self.record.write_text(json.dumps(self.runs, indent=1, sort_keys=True), "utf8")
         print(f"  ran {path.name} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
@@ -97,7 +100,7 @@ def run_stale_lessons(app, env, added, changed, removed):
     try:
         run_each([lambda page=page: lessons.refresh(page) for page in lessons.notebooks if lessons.stale(page)])
     except NotebookFailed as failure:
-        raise LessonFailed(str(failure)) from failure
+        raise LessonFailed(str(failure)) from None
     before = getattr(env, "tsbook_versions", {})
     env.tsbook_versions = {page: lessons.version(page) for page in lessons.notebooks}
     return [page for page, version in env.tsbook_versions.items() if before.get(page) != version]

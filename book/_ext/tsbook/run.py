@@ -38,7 +38,11 @@ async def run(notebook, path, book):
     """
     environment = {**os.environ, "TSATTN_BOOK": "1"} if book else dict(os.environ)
     client = NotebookClient(
-        notebook, timeout=CELL_SECONDS, record_timing=False, resources={"metadata": {"path": str(path.parent)}}
+        notebook,
+        timeout=CELL_SECONDS,
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
     )
     try:
         async with client.async_setup_kernel(env=environment, stderr=subprocess.DEVNULL):
