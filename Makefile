@@ -68,6 +68,6 @@ $(FETCHED): package.json package-lock.json .npmrc | $(INSTALLED)
 	@echo "set-up: fetching the pinned npm packages into node_modules"
 	@npm ci --silent && touch $@
 
-$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.json) $(FETCHED)
+$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.json $(WEB)/*.css) $(FETCHED)
 	@echo "web: bundling the front end"
 	@npm run --silent build && touch $@

@@ -6,6 +6,7 @@ Jupyter Book loads every script below `_static` on every page.
 
 import base64
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -20,7 +21,7 @@ MATHJAX = {
     "node_modules/mathjax/LICENSE": "vendor/mathjax/LICENSE",
     "node_modules/@mathjax/mathjax-newcm-font/chtml": "vendor/mathjax/mathjax-newcm-font/chtml",
 }
-LIVE = ('class="ts-explorer', 'class="ts-question')
+LIVE = re.compile(r"""class=['"]ts-(explorer|question)\b""")
 
 
 class AssetMissing(SphinxError):
@@ -73,7 +74,7 @@ def link_assets(app, pagename, templatename, context, doctree):
     """Every page gets the style sheet; only pages with something to move or to answer get the script."""
     at = context["pathto"]
     tags = f'<link rel="stylesheet" href="{at("ts/style.css", 1)}">\n'
-    if any(mark in context.get("body", "") for mark in LIVE):
+    if LIVE.search(context.get("body", "")):
         tags += f'<script defer src="{at("ts/book.js", 1)}"></script>\n'
     context["metatags"] = context.get("metatags", "") + tags
 
