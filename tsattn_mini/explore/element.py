@@ -7,7 +7,6 @@ from pathlib import Path
 
 import anywidget
 import traitlets
-from IPython import get_ipython
 
 WEB = Path(__file__).parent / "web"
 
@@ -36,29 +35,11 @@ def in_book() -> bool:
     return bool(os.environ.get("TSATTN_BOOK"))
 
 
-_taken: dict[str, tuple[str | None, int]] = {}
-
-
-def claim(id: str) -> None:
-    """Take an id for the element that is being made. Running a notebook cell again takes it over.
-
-    Raises:
-        ValueError: when another element of this kernel has the id, and in the book whenever it is taken.
-    """
-    shell = get_ipython()
-    run = shell.execution_count if shell else 0
-    cell = shell.get_parent().get("metadata", {}).get("cellId") if hasattr(shell, "get_parent") else None
-    again = shell and not in_book() and id in _taken and _taken[id][0] == cell and _taken[id][1] != run
-    if id in _taken and not again:
-        raise ValueError(f"id: expected one that is free, got {id!r}, which another element of this page has")
-    _taken[id] = (cell, run)
-
-
 class Element(anywidget.AnyWidget):
     """A widget whose first picture is HTML made in Python; `web/widget.js` brings it to life.
 
     While the book is built (`TSATTN_BOOK=1`) it shows that HTML alone, and the page's script takes over.
-    Subclasses set `kind` and call `__init__` with the HTML; their `__repr__` is what a stored notebook keeps.
+    Subclasses call `__init__` with a kind and the HTML; their `__repr__` is what a stored notebook keeps.
     """
 
     kind = traitlets.Unicode().tag(sync=True)
@@ -76,11 +57,6 @@ class Element(anywidget.AnyWidget):
         """Talk to the front end; in the book nobody listens, and no state is left in the notebook."""
         if not in_book():
             super().open()
-
-    def close(self) -> None:
-        """Stop talking to the front end and give the id free."""
-        _taken.pop(getattr(self, "id", None), None)
-        super().close()
 
     def _repr_mimebundle_(self, **kwargs):
         if in_book():

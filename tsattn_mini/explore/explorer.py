@@ -13,8 +13,9 @@ import traitlets
 from torch import Tensor
 
 from tsattn_mini.explore import html
-from tsattn_mini.explore.element import Element, claim, in_book
+from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
+from tsattn_mini.explore.ids import claim, free
 from tsattn_mini.explore.inputs import Choice, Input, plain
 from tsattn_mini.figures import number, scale_of, view_of
 from tsattn_mini.trace import Trace, record
@@ -60,7 +61,7 @@ class Explorer(Element):
         self._show = _check_shown(trace, show)
         self._steps = {name: trace[name] for name in self._show}
         self._graphs = self._export()
-        claim(self.id)
+        self._claim = claim(self.id)
         first = self._read(trace)
         super().__init__(kind="explorer", html=html.explorer(self._spec(title, first), self._inputs, self._now, first),
                          state={"inputs": self._now}, answer=_answer(first, None))
@@ -74,9 +75,16 @@ class Explorer(Element):
     def observe(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
         super().observe(handler, names, type)
 
+    def close(self) -> None:
+        """Stop talking to the front end and give the id free."""
+        if "_claim" in self.__dict__:
+            free(self.id, self._claim)
+        super().close()
+
     def __repr__(self) -> str:
         """What a stored notebook keeps: the handles and the shown numbers, to three decimals."""
-        handles = ", ".join(f"{name}={_short(value)}" for name, value in self._now.items())
+        handles = ", ".join(f"{name}={number(v) if 0 < abs(v) < 1e-3 else _short(v)}" if isinstance(v, float)
+                            else f"{name}={_short(v)}" for name, v in self._now.items())
         shown = [f"  {name} [{self._steps[name].axes}] {tuple(x.shape)}: {_short(x.tolist())}"
                  for name, x in self.values.items()]
         return "\n".join([f"Explorer {self.id}: {handles}", *shown])
@@ -221,5 +229,5 @@ def _short(value: Any) -> str:
                 return _short(flat)
             return "[" + " ".join(_short(v) for v in flat[:12]) + (" …]" if len(flat) > 12 else "]")
         case float():
-            return number(value) if value and abs(value) < 1e-3 else f"{value + 0:.3f}"
+            return f"{round(value, 3) + 0:.3f}"
     return str(value)

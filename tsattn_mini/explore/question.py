@@ -47,7 +47,7 @@ class Question(ABC):
     lesson: str | None = None
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\d\d(-[a-z0-9]+)+", self.id):
+        if not re.fullmatch(r"[0-9]{2}(-[a-z0-9]+)+", self.id):
             raise ValueError(f"id: expected two digits and a slug like '01-row-sum', got {self.id!r}")
         self.expect(bool(self.text.strip()), "text", "the question", repr(self.text))
         self.expect(self.hint is None or bool(self.hint.strip()), "hint", "None or a sentence",

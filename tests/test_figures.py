@@ -1,0 +1,105 @@
+import math
+import re
+
+import pytest
+import torch
+
+from tsattn_mini.figures import Table, bars, heat, lines, number, picture, scale_of, shade, spread, view_of
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-3.0, "-3"), (0.125, "0.125"), (-0.5, "-0.500"), (1.125, "1.13"), (-1.125, "-1.13"),
+    (12.34, "12.3"), (99.96, "100.0"), (123.4, "123"), (99999.0, "99999"), (125000.0, "1.3e5"), (1e-6, "1.0e-6"),
+    (9.96e-5, "1.0e-4"), (-2.5e-10, "-2.5e-10"), (math.inf, "∞"), (-math.inf, "-∞"), (math.nan, "NaN"), (7, "7"),
+])
+def test_numbers_are_short_and_round_half_away_from_zero(value, text):
+    assert number(value) == text
+
+
+def test_a_number_reads_back_within_its_last_place():
+    g = torch.Generator().manual_seed(0)
+    for v in (torch.randn(500, generator=g, dtype=torch.float64) * 10 ** (torch.rand(500, generator=g) * 12 - 6)).tolist():
+        assert len(number(v)) <= 8
+        assert float(number(v)) == pytest.approx(v, rel=0.051, abs=5e-4)
+
+
+@pytest.mark.parametrize(("axes", "shape", "view"), [
+    ("L S", (3, 5), "heat"), ("B H L S", (1, 1, 3, 5), "heat"), ("S", (5,), "bars"), ("B S", (1, 5), "bars"), ("T", (12,), "lines"),
+    ("T V", (12, 5), "lines"), ("V F", (5, 4), "lines"), ("F T", (4, 12), "heat"), ("", (), "heat"), ("B L", (1, 1), "heat"),
+])
+def test_the_axes_choose_the_picture(axes, shape, view):
+    assert view_of(axes, shape) == view
+
+
+def test_a_heat_map_shows_every_number_at_its_place():
+    x = torch.tensor([[0.25, -1.5], [3.0, 0.0]])
+    html = heat(x, "L S", title="scores")._repr_html_()
+    assert re.findall(r"<text x='[\d.]+' y='[\d.]+'>([^<]+)</text>", html) == ["0.250", "-1.50", "3", "0"]
+    assert re.findall(r"--v:([-\d.]+)", html) == ["0.0833", "-0.5", "1", "0"]
+    assert "aria-label='scores: 0.250 -1.50 3 0'" in html
+    assert repr(heat(x, "L S", title="scores")).splitlines()[0] == "scores  [L S] (2, 2)"
+
+
+def test_leading_axes_become_one_grid_each_and_single_ones_vanish():
+    html = heat(torch.zeros(1, 3, 2, 5), "B H L S")._repr_html_()
+    assert re.findall(r"class='ts-name' [^>]*>([^<]+)<", html) == ["H 0", "H 1", "H 2"]
+    assert html.count("ts-cell") == 30
+
+
+def test_titles_are_escaped():
+    html = heat(torch.zeros(2, 2), "L S", title="<script>'\"&")._repr_html_()
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_bars_reach_from_zero_to_their_value():
+    html = bars(torch.tensor([2.0, -4.0, 0.0]), "S")._repr_html_()
+    assert re.findall(r"class='ts-bar' [^>]* y='([-\d.]+)' width='.76' height='([-\d.]+)'", html) == [
+        ("0", "0.5"), ("-1", "1"), ("0", "0")]
+
+
+def test_lines_follow_the_time_axis_wherever_it_stands():
+    x = torch.tensor([[0.0, 10.0], [5.0, 10.0], [10.0, 0.0]])
+    html = lines(x, "T V")._repr_html_()
+    assert re.findall(r" points='([^']+)'", html) == ["0,0 0.5,0.5 1,1", "0,1 0.5,1 1,0"]
+    assert re.findall(r"data-from='(\d+)' data-by='(\d+)' data-points='(\d+)'", html) == [("0", "2", "3"), ("1", "2", "3")]
+    turned = lines(x.T, "V T")._repr_html_()
+    assert re.findall(r" points='([^']+)'", turned) == ["0,0 0.5,0.5 1,1", "0,1 0.5,1 1,0"]
+    assert re.findall(r"data-from='(\d+)' data-by='(\d+)'", turned) == [("0", "1"), ("3", "1")]
+
+
+def test_numbers_that_are_not_finite_leave_no_coordinates_behind():
+    x = torch.tensor([1.0, math.nan, -math.inf, 3.0])
+    for html in (heat(x, "S"), bars(x, "S"), lines(x, "T")):
+        coordinates = re.findall(r"(?:--v:|points=|height=| y=)['\d., -]*", html._repr_html_())
+        assert coordinates
+        assert not re.search(r"='[^']*(nan|inf)", html._repr_html_())
+    assert re.findall(r">(NaN|-∞)<", heat(x, "S")._repr_html_()) == ["NaN", "-∞"]
+
+
+def test_scales():
+    assert scale_of(torch.tensor([0.0, 1.0])) == "unit"
+    assert scale_of(torch.tensor([0.0, 1.5])) == "signed"
+    assert spread(torch.tensor([-3.0, math.inf, 2.0])) == 3
+    assert spread(torch.zeros(2)) == 1
+    assert (shade(0.5, "unit", 9), shade(2.0, "unit", 9), shade(-4.5, "signed", 9), shade(math.nan, "signed", 9)) == (0.5, 1, -0.5, 0)
+
+
+@pytest.mark.bad_input
+def test_pictures_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"axes: expected 2 words for shape \(2, 3\), got 'L'"):
+        heat(torch.zeros(2, 3), "L")
+    with pytest.raises(ValueError, match="bars: expected one axis, got 'L S'"):
+        bars(torch.zeros(2, 3), "L S")
+    with pytest.raises(ValueError, match="rows: each needs 2 entries like the header, got 1"):
+        Table(("a", "b"), [("x",)])
+
+
+def test_a_table_aligns_its_columns_and_escapes_its_cells():
+    table = Table(("step", "n"), [("A", 10), ("<b>", 2)])
+    assert repr(table).splitlines() == ["step  n", "────  ──", "A     10", "<b>   2"]
+    assert "<td>&lt;b&gt;</td>" in table._repr_html_()
+
+
+def test_a_picture_of_a_scalar_is_one_cell():
+    assert picture(torch.tensor(0.5), "", label="omega", view="heat", scale="unit").count("ts-cell") == 1
