@@ -28,7 +28,8 @@ export function cells(box, input, set, tell) {
       typing = false;
       put(i, flat[i] + (event.shiftKey ? 10 * by : by));
     } else if (event.key === "Enter") {
-      focus(i + columns);
+      fields[i].blur(); // takes what was typed
+      focus(i + columns < fields.length ? i + columns : i);
     } else if (to !== undefined) {
       focus(to);
     } else if (event.key === "Escape") {

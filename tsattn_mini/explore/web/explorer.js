@@ -44,6 +44,7 @@ export function mountExplorer(element, backendFor) {
   }
 
   function tell(text) {
+    clearTimeout(tellLater); // a summary that waits would take the place of a refusal
     message.textContent = text;
   }
 
