@@ -19,7 +19,9 @@ QUESTIONS = [pytest.param(q, id=q.id) for q in [*SAMPLES, *all_questions()]]
 def in_page(question) -> dict:
     """What the page's script reads."""
     html = question.element().html
-    return json.loads(re.search(r"<script type='application/json'>(.*?)</script>", html)[1])
+    data = re.search(r"<script type='application/json'>(.*?)</script>", html)[1]
+    assert "<" not in data
+    return json.loads(data)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
