@@ -60,7 +60,7 @@ def _nothing(self, node):
 def setup(app):
     block = _html_pair('<details class="ts-notes">\n', "</details>\n")
     title = _html_pair("<summary>", "</summary>\n")
-    others = {builder: (_nothing, _nothing) for builder in ("latex", "text", "texinfo", "man")}
+    others = dict.fromkeys(("latex", "text", "texinfo", "man"), (_nothing, _nothing))
     app.add_node(speaker_notes, html=block, **others)
     app.add_node(speaker_notes_title, html=title, **others)
     app.add_directive("speaker-notes", SpeakerNotes)

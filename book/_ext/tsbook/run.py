@@ -36,7 +36,9 @@ async def run(notebook, path, book):
     `book` says whether explorers and questions render as plain HTML for the built book (True) or as widgets.
     Raises NotebookFailed.
     """
-    environment = {**os.environ, "TSATTN_BOOK": "1"} if book else dict(os.environ)
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}  # lessons side by side would fight over the cores
+    if book:
+        environment["TSATTN_BOOK"] = "1"
     client = NotebookClient(
         notebook,
         timeout=CELL_SECONDS,
