@@ -4,7 +4,8 @@ import { number } from "./number.js";
 export function drawing(plot, { view, scale }) {
   const svgs = [...plot.querySelectorAll("svg")];
   const draw = { heat, bars, lines }[view](plot, scale);
-  return { draw, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, data, i, svgs.length)) };
+  const inOrder = view === "lines" ? along(plot) : (data) => data;
+  return { draw, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
 }
 
 function heat(plot, scale) {
@@ -36,9 +37,7 @@ function bars(plot) {
 }
 
 function lines(plot) {
-  const curves = [...plot.querySelectorAll(".ts-line")].map((curve) => ({
-    curve, from: Number(curve.dataset.from), by: Number(curve.dataset.by), points: Number(curve.dataset.points),
-  }));
+  const curves = curvesOf(plot);
   const ends = [".ts-low", ".ts-high"].map((name) => plot.querySelector(name));
   return (data) => {
     const [low, high] = span(data);
@@ -54,6 +53,18 @@ function lines(plot) {
     write(ends[1], number(high));
     return high;
   };
+}
+
+function curvesOf(plot) {
+  return [...plot.querySelectorAll(".ts-line")].map((curve) => ({
+    curve, from: Number(curve.dataset.from), by: Number(curve.dataset.by), points: Number(curve.dataset.points),
+  }));
+}
+
+// The numbers curve by curve, as Python reads them out: a table of time by variable is spoken variable by variable.
+function along(plot) {
+  const places = curvesOf(plot).flatMap(({ from, by, points }) => Array.from({ length: points }, (_, i) => from + i * by));
+  return (data) => places.map((i) => data[i]);
 }
 
 export function spread(data) {
