@@ -23,7 +23,7 @@ SHAPES := tests/test_attention.py tests/test_golden.py
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: book test lab lessons web bench clean
+.PHONY: book test style lab lessons web bench clean
 .DELETE_ON_ERROR:
 
 book: $(BUNDLE)
@@ -31,16 +31,21 @@ book: $(BUNDLE)
 	@$(BIN)/jupyter-book build -q -W --keep-going . >/dev/null || { rm -rf _build/.doctrees; exit 1; }
 	@echo "book: open $(CURDIR)/_build/html/index.html"
 
-test: book
+test: style book
 	@echo "test: attention and golden arrays with every signature checked"
 	@$(BIN)/python -m pytest -q $(SHAPES) -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
 	@echo "test: everything, lessons compared with their stored outputs"
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --nbval tests lessons
 
+style: $(INSTALLED)
+	@echo "test: style and spelling"
+	@$(BIN)/ruff check -q .
+	@$(BIN)/codespell --skip ".venv,node_modules,_build,dist,.git,*_cache,*.npz,*.gz,package-lock.json"
+
 lab: $(BUNDLE)
 	@$(BIN)/jupyter lab lessons
 
-lessons: $(INSTALLED)
+lessons: $(BUNDLE)
 	@echo "lessons: running every lesson in a fresh kernel, storing its text outputs"
 	@PYTHONPATH=book/_ext $(BIN)/python -m tsbook.store $(LESSONS)
 
