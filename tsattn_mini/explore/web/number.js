@@ -1,6 +1,6 @@
 // A number for a cell, written as `figures.number` writes it in Python.
 export function number(v) {
-  if (typeof v === "bigint") return String(v);
+  if (typeof v === "bigint") v = Number(v);
   if (Number.isNaN(v)) return "NaN";
   if (!Number.isFinite(v)) return v > 0 ? "∞" : "-∞";
   const size = Math.abs(v);
