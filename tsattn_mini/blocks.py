@@ -1,0 +1,207 @@
+"""The encoder–decoder around an attention: layers, stacks, and the plain forecaster made of them.
+
+Sources: A. Vaswani et al., "Attention Is All You Need" (2017), section 3.1, with the norm after each sum;
+H. Zhou et al., "Informer" (AAAI 2021), section 3.3, for a decoder that fills a whole horizon in one pass.
+Every layer takes its attention ready made, so the other models bring theirs. Left out: dropout.
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch.nn.functional as F
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from tsattn_mini import checks
+from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
+from tsattn_mini.embedding import DataEmbedding, finite_rows
+from tsattn_mini.trace import scope, step
+
+Handles = dict[str, Tensor | None]  # arguments of an attention by name, such as tau= and mask=
+ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu}
+
+
+class FeedForward(nn.Module):
+    """W₂ gelu(W₁ x + b₁) + b₂ at every position by itself: wide inside, width M outside."""
+
+    def __init__(self, M: int, d_ff: int, activation: str = "gelu") -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
+        self.up, self.down = nn.Linear(M, d_ff), nn.Linear(d_ff, M)
+        self.activation = activation
+
+    def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+        hidden = ACTIVATIONS[self.activation](self.up(x))
+        return step("ffn", self.down(hidden), axes="B L M", eq=f"W₂ {self.activation}(W₁ x + b₁) + b₂",
+                    note="Each position is worked on alone.")
+
+
+class EncoderLayer(nn.Module):
+    """x ← LN(x + attention(x, x)), then x ← LN(x + ffn(x))."""
+
+    def __init__(self, attention: nn.Module, M: int, d_ff: int, activation: str = "gelu") -> None:
+        super().__init__()
+        self.attention = attention
+        self.ffn = FeedForward(M, d_ff, activation)
+        self.norm1, self.norm2 = nn.LayerNorm(M), nn.LayerNorm(M)
+
+    def forward(self, x: Float[Tensor, "B L M"], **handles: Tensor | None) -> Float[Tensor, "B L M"]:
+        """`handles` go to the attention, such as `tau=` and `delta=`."""
+        x = step("norm1", self.norm1(x + self.attention(x, x, **handles)), axes="B L M", eq="LN(x + y)",
+                 note="What attention brought is added, and every position is scaled to unit spread.")
+        return step("norm2", self.norm2(x + self.ffn(x)), axes="B L M", eq="LN(x + ffn)",
+                    note="The layer's output.")
+
+
+class Encoder(nn.Module):
+    """The layers in turn, in the scopes enc0, enc1, …, and a last norm; all get the same handles."""
+
+    def __init__(self, layers: Iterable[nn.Module], norm: nn.Module) -> None:
+        super().__init__()
+        self.layers, self.norm = nn.ModuleList(layers), norm
+
+    def forward(self, x: Float[Tensor, "B S M"], **handles: Tensor | None) -> Float[Tensor, "B S M"]:
+        for i, layer in enumerate(self.layers):
+            with scope(f"enc{i}"):
+                x = layer(x, **handles)
+        return step("enc_out", self.norm(x), axes="B S M", eq="LN(x)",
+                    note="The past, as the decoder will read it.")
+
+
+class DecoderLayer(nn.Module):
+    """x ← LN(x + self-attention(x, x)), x ← LN(x + cross-attention(x, past)), x ← LN(x + ffn(x))."""
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, M: int, d_ff: int,
+                 activation: str = "gelu") -> None:
+        super().__init__()
+        self.self_attention, self.cross_attention = self_attention, cross_attention
+        self.ffn = FeedForward(M, d_ff, activation)
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(M), nn.LayerNorm(M), nn.LayerNorm(M)
+
+    def forward(self, x: Float[Tensor, "B L M"], past: Float[Tensor, "B S M"], own: Handles,
+                cross: Handles) -> Float[Tensor, "B L M"]:
+        """`own` are the handles of self-attention, `cross` those of cross-attention: their keys differ."""
+        with scope("self"):
+            y = self.self_attention(x, x, **own)
+        x = step("norm1", self.norm1(x + y), axes="B L M", eq="LN(x + self)",
+                 note="Brought to one scale: cross-attention never sees the scale of the decoder's input.")
+        with scope("cross"):
+            y = self.cross_attention(x, past, **cross)
+        x = step("norm2", self.norm2(x + y), axes="B L M", eq="LN(x + cross)",
+                 note="The past has been asked.")
+        return step("norm3", self.norm3(x + self.ffn(x)), axes="B L M", eq="LN(x + ffn)",
+                    note="The layer's output.")
+
+
+class Decoder(nn.Module):
+    """The layers in turn, in the scopes dec0, dec1, …, and a last norm."""
+
+    def __init__(self, layers: Iterable[nn.Module], norm: nn.Module) -> None:
+        super().__init__()
+        self.layers, self.norm = nn.ModuleList(layers), norm
+
+    def forward(self, x: Float[Tensor, "B L M"], past: Float[Tensor, "B S M"], own: Handles,
+                cross: Handles) -> Float[Tensor, "B L M"]:
+        for i, layer in enumerate(self.layers):
+            with scope(f"dec{i}"):
+                x = layer(x, past, own, cross)
+        return step("dec_norm", self.norm(x), axes="B L M", eq="LN(x)",
+                    note="One matrix is left to do.")
+
+
+class Transformer(nn.Module):
+    """The plain forecaster: encode the past, then fill in what follows its tail.
+
+    Args:
+        seq_len: past steps T; pred_len: future steps F.
+        label_len: steps of the past that the decoder starts from, 0 to seq_len. The decoder has
+            L = label_len + pred_len positions.
+        V: variables; M: model width; H: heads, a divisor of M; d_ff: inner width of the feed-forward part.
+        e_layers, d_layers: layers of encoder and decoder, at least 1.
+        marks, calendar: the time marks, see `DataEmbedding`.
+        activation: "gelu" or "relu".
+        attend: the attention of all layers, see `AttentionLayer`.
+    Raises:
+        ValueError: sizes that do not fit.
+    """
+
+    def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,
+                 d_ff: int = 2048, e_layers: int = 2, d_layers: int = 1, *, marks: int = 4,
+                 calendar: str | None = None, activation: str = "gelu",
+                 attend: Callable[..., Tensor] = scaled_dot_product) -> None:
+        super().__init__()
+        for name, size in {"seq_len": seq_len, "pred_len": pred_len, "V": V, "M": M, "d_ff": d_ff,
+                           "e_layers": e_layers, "d_layers": d_layers}.items():
+            if size < 1:
+                raise ValueError(f"{name}: expected at least 1, got {size}")
+        if not 0 <= label_len <= seq_len:
+            raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
+                             f"starts from the last label_len steps of the past, got {label_len}")
+        self.seq_len, self.label_len, self.pred_len, self.V = seq_len, label_len, pred_len, V
+
+        encoder = [EncoderLayer(AttentionLayer(attend, M, H), M, d_ff, activation) for _ in range(e_layers)]
+        decoder = [DecoderLayer(AttentionLayer(attend, M, H), AttentionLayer(attend, M, H), M, d_ff,
+                                activation) for _ in range(d_layers)]
+        self.enc_embedding = DataEmbedding(V, M, marks, calendar)
+        self.encoder = Encoder(encoder, nn.LayerNorm(M))
+        self.dec_embedding = DataEmbedding(V, M, marks, calendar)
+        self.decoder = Decoder(decoder, nn.LayerNorm(M))
+        self.projection = nn.Linear(M, V)
+
+    def forward(self, x_enc: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,
+                x_dec: Float[Tensor, "B L V"] | None = None,
+                x_mark_dec: Shaped[Tensor, "B L K"] | None = None) -> Float[Tensor, "B F V"]:
+        """The next `pred_len` steps. The arguments are the released ones; of `x_dec` only the shape matters.
+
+        Raises:
+            ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries.
+        """
+        self.check(x_enc, x_mark_enc, x_dec, x_mark_dec)
+        x = step("x", x_enc, axes="B T V", note="The window as it came.")
+        return self.future(self.fill(x, x_mark_enc, x_mark_dec))
+
+    def fill(self, x: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,
+             x_mark_dec: Shaped[Tensor, "B L K"] | None = None, *, past: Handles | None = None,
+             own: Handles | None = None) -> Float[Tensor, "B L V"]:
+        """Encode `x`, then fill in the decoder's L rows, label part included.
+
+        The decoder starts from the tail of `x` itself, followed by zeros.
+
+        Args:
+            past: handles for attention whose keys are the past (encoder, and cross-attention).
+            own: handles for the decoder's self-attention, on top of the causal mask.
+        """
+        past, own = past or {}, own or {}
+        tail = x[:, self.seq_len - self.label_len:]
+        x_dec = step("x_dec", F.pad(tail, (0, 0, 0, self.pred_len)), axes="B L V",
+                     eq="[last label_len rows ; 0]",
+                     note="The end of the past, then a zero in the place of each step to come.")
+        with scope("enc_embedding"):
+            h = self.enc_embedding(x, x_mark_enc)
+        enc_out = self.encoder(h, **past)
+        with scope("dec_embedding"):
+            h = self.dec_embedding(x_dec, x_mark_dec)
+        mask = causal(x_dec.shape[1]).to(x.device)
+        dec_norm = self.decoder(h, enc_out, {"mask": mask, **own}, past)
+        return step("dec_out", self.projection(dec_norm), axes="B L V", eq="W_p x + b_p",
+                    note="From width M back to the variables.")
+
+    def future(self, y: Float[Tensor, "B L V"]) -> Float[Tensor, "B F V"]:
+        """The last `pred_len` rows of what `fill` filled in."""
+        return step("forecast", y[:, -self.pred_len:], axes="B F V", eq="last F rows",
+                    note="The label rows are dropped; the loss never sees them.")
+
+    def check(self, x_enc: Tensor, x_mark_enc: Tensor | None, x_dec: Tensor | None,
+              x_mark_dec: Tensor | None) -> None:
+        """Raise the ValueErrors of `forward` before anything is computed."""
+        L, marks = self.label_len + self.pred_len, self.enc_embedding.marks
+        if (x_mark_enc is None) != (x_mark_dec is None):
+            missing = "x_mark_enc" if x_mark_enc is None else "x_mark_dec"
+            raise ValueError(f"{missing}: expected marks for both past and decoder or for neither, got None")
+        if x_mark_enc is not None and not marks:
+            raise ValueError("x_mark_enc: expected None, as the model was built with marks=0, "
+                             f"got shape {tuple(x_mark_enc.shape)}")
+        checks.shapes(x_enc=(x_enc, f"B {self.seq_len} {self.V}"),
+                      x_mark_enc=(x_mark_enc, f"B {self.seq_len} {marks}"),
+                      x_dec=(x_dec, f"B {L} {self.V}"), x_mark_dec=(x_mark_dec, f"B {L} {marks}"))
+        finite_rows(x_enc=x_enc, x_mark_enc=x_mark_enc, x_mark_dec=x_mark_dec)

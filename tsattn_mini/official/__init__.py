@@ -1,0 +1,76 @@
+"""The released implementations: replay what they computed, and load what they trained.
+
+A golden file (`tests/golden/README.md`) holds one run of one released module: its settings, weights, inputs,
+intermediates and outputs. `replay` builds the module of this package, gives it the same weights and inputs,
+and returns the arrays it gets, under the file's own names. `load_checkpoint` does the same for a state dict
+saved by the released code.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tsattn_mini.official import nonstationary
+
+Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
+
+REPLAYS: dict[tuple[str, str], Replay] = {**nonstationary.REPLAYS}
+CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {"nonstationary": nonstationary.load}
+
+
+def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Recompute the `mid/…` and `out/…` arrays of one golden file from its `config`, `w/…` and `in/…` arrays.
+
+    Raises:
+        ValueError: when there is no `config`, no module here answers to the released class it names, or a
+            weight is missing or has another shape.
+    """
+    if "config" not in arrays:
+        raise ValueError(f"arrays: expected a 'config' entry, got {', '.join(sorted(arrays)) or 'nothing'}")
+    config = json.loads(str(arrays["config"]))
+    file, cls = config["official"]["file"], config["official"]["cls"]
+    if (file, cls) not in REPLAYS:
+        known = "; ".join(f"{c} of {f}" for f, c in REPLAYS)
+        raise ValueError(f"arrays: no module here replays {cls} of {file}; known: {known}")
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the released code warned about nothing
+        answer = REPLAYS[file, cls](config["params"], _tensors(arrays, "w/"), _tensors(arrays, "in/"))
+    return {name: t.numpy() for name, t in answer.items()}
+
+
+def _tensors(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): torch.from_numpy(np.asarray(a)) for name, a in arrays.items()
+            if name.startswith(prefix)}
+
+
+def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str = "nonstationary",
+                    **config: Any) -> nn.Module:
+    """The module of this package with the weights of a released state dict, in evaluation mode.
+
+    The weights move as they are, bit by bit; only their names change. Sizes are read from the weights;
+    `config` adds what no weight tells and is compared with what they do tell. The names of the released
+    settings are understood as well as ours (`d_model` is `M`, `n_heads` is `H`), and a whole released
+    configuration may be passed.
+
+    Args:
+        path_or_dict: a file written by `torch.save(model.state_dict(), path)`, or the state dict itself.
+            Names may carry the prefix "module." of `DataParallel`.
+        model: "nonstationary", which needs `label_len`, `pred_len` and `n_heads` in `config`, and
+            `activation="relu"` if it was trained with that.
+
+    Raises:
+        ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
+            that is missing or unknown, or a tensor of the wrong shape (each is named).
+    """
+    if model not in CHECKPOINTS:
+        raise ValueError(f"model: expected one of {list(CHECKPOINTS)}, got {model!r}")
+    state = path_or_dict
+    if isinstance(path_or_dict, (str, Path)):
+        state = torch.load(path_or_dict, map_location="cpu", weights_only=True)
+    return CHECKPOINTS[model](state, **config).eval()
