@@ -37,7 +37,7 @@ def shared():
     return explore(soften, handles())
 
 
-@pytest.fixture()
+@pytest.fixture
 def soft(shared):
     """One explorer for the tests that only move it, put back to its first values."""
     shared.set(q=Q, tau=1.0)
@@ -48,7 +48,7 @@ def spec_of(explorer):
     return json.loads(re.search(r"data-spec>(.*?)</script>", explorer.html, re.S)[1])
 
 
-@pytest.fixture()
+@pytest.fixture
 def in_book(monkeypatch):
     monkeypatch.setenv("TSATTN_BOOK", "1")
 
@@ -101,8 +101,8 @@ def test_every_kind_of_input_arrives_as_promised():
         scale = {"half": 0.5, "twice": 2.0}[word]
         step("y", torch.where(on, scale * x * cells, cells) + n, axes="S")
 
-    inputs = {"x": Slider(1.5, 0, 3), "n": Slider(2, 0, 5, integer=True), "cells": Cells(torch.arange(5.0), 0, 9, axes="S"),
-              "word": Choice("half", ["half", "twice"]), "on": Toggle(False)}
+    inputs = {"x": Slider(1.5, 0, 3), "n": Slider(2, 0, 5, integer=True),
+              "cells": Cells(torch.arange(5.0), 0, 9, axes="S"), "word": Choice("half", ["half", "twice"]), "on": Toggle(False)}
     ex = explore(fn, inputs)
     ex.set(word="twice", on=True, n=4)
     assert {k: getattr(v, "dtype", v) for k, v in seen.items()} == {
@@ -181,11 +181,13 @@ def test_functions_that_do_not_fit_are_refused():
     raises("inputs: fn does not take 'tau'; it takes q", fn=lambda q: step("q", q, axes="L E"))
     raises("inputs: fn needs 'more', but no handle has that name: q, tau", fn=lambda q, tau, more: None)
     raises("inputs: expected at least one handle", inputs={})
-    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice or Toggle, got float", inputs={"q": handles()["q"], "tau": 1.0})
+    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice or Toggle, got float",
+           inputs={"q": handles()["q"], "tau": 1.0})
     raises("show: no step 'B'; fn names S, A", show=["B"])
     raises("show: expected different names", show=["S", "S"])
     raises("step 'y' is float64; explorers run in float32",
-           fn=lambda tau: step("y", torch.ones(2, dtype=torch.float64) * tau, axes="S"), inputs={"tau": Slider(1, 0, 2)})
+           fn=lambda tau: step("y", torch.ones(2, dtype=torch.float64) * tau, axes="S"),
+           inputs={"tau": Slider(1, 0, 2)})
     raises("id: expected letters, digits and hyphens", id="", title="")
     raises("id: expected letters, digits and hyphens", id="a b")
 
@@ -214,7 +216,8 @@ def test_functions_that_fail_at_an_end_of_a_handle_are_refused():
     def grow(word):
         step("y", torch.ones({"short": 2, "long": 3}[word]), axes="S")
     raises(r"step 'y' has shape \(3,\) at .*compute it at its largest size and mask the rest",
-           fn=lambda word, x: (grow(word), x), inputs={"word": Choice("short", ["short", "long"]), "x": Slider(1, 0, 2)})
+           fn=lambda word, x: (grow(word), x),
+           inputs={"word": Choice("short", ["short", "long"]), "x": Slider(1, 0, 2)})
 
 
 @pytest.mark.bad_input
@@ -259,7 +262,8 @@ def test_handles_refuse_what_they_cannot_take(make, message):
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("moved", "message"), [
-    ({"tau": math.nan}, "tau: expected a finite number"), ({"tau": 17.0}, "tau: expected a number between 0.01 and 16.0, got 17"),
+    ({"tau": math.nan}, "tau: expected a finite number"),
+    ({"tau": 17.0}, "tau: expected a number between 0.01 and 16.0, got 17"),
     ({"nu": 1.0}, "set: expected one of the inputs q, tau, got 'nu'"), ({"q": [1.0]}, r"q: expected shape \(3, 2\)"),
 ])
 def test_set_refuses_and_stays_where_it_was(soft, moved, message):

@@ -5,12 +5,14 @@ import pytest
 import torch
 
 from tsattn_mini.figures import Table, bars, heat, lines, number, picture, scale_of, shade, spread, view_of
+from tsattn_mini.flow import flow_chart
 
 
 @pytest.mark.parametrize(("value", "text"), [
-    (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-3.0, "-3"), (0.125, "0.125"), (-0.5, "-0.500"), (1.125, "1.13"), (-1.125, "-1.13"),
-    (12.34, "12.3"), (99.96, "100.0"), (123.4, "123"), (99999.0, "99999"), (125000.0, "1.3e5"), (1e-6, "1.0e-6"),
-    (9.96e-5, "1.0e-4"), (-2.5e-10, "-2.5e-10"), (math.inf, "∞"), (-math.inf, "-∞"), (math.nan, "NaN"), (7, "7"),
+    (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-3.0, "-3"), (0.125, "0.125"), (-0.5, "-0.500"), (1.125, "1.13"),
+    (-1.125, "-1.13"), (12.34, "12.3"), (99.96, "100.0"), (123.4, "123"), (99999.0, "99999"), (125000.0, "1.3e5"),
+    (1e-6, "1.0e-6"), (9.96e-5, "1.0e-4"), (-2.5e-10, "-2.5e-10"), (math.inf, "∞"), (-math.inf, "-∞"), (math.nan, "NaN"),
+    (7, "7"),
 ])
 def test_numbers_are_short_and_round_half_away_from_zero(value, text):
     assert number(value) == text
@@ -18,14 +20,16 @@ def test_numbers_are_short_and_round_half_away_from_zero(value, text):
 
 def test_a_number_reads_back_within_its_last_place():
     g = torch.Generator().manual_seed(0)
-    for v in (torch.randn(500, generator=g, dtype=torch.float64) * 10 ** (torch.rand(500, generator=g) * 12 - 6)).tolist():
+    sizes = 10 ** (torch.rand(500, generator=g) * 12 - 6)
+    for v in (torch.randn(500, generator=g, dtype=torch.float64) * sizes).tolist():
         assert len(number(v)) <= 8
         assert float(number(v)) == pytest.approx(v, rel=0.051, abs=5e-4)
 
 
 @pytest.mark.parametrize(("axes", "shape", "view"), [
-    ("L S", (3, 5), "heat"), ("B H L S", (1, 1, 3, 5), "heat"), ("S", (5,), "bars"), ("B S", (1, 5), "bars"), ("T", (12,), "lines"),
-    ("T V", (12, 5), "lines"), ("V F", (5, 4), "lines"), ("F T", (4, 12), "heat"), ("", (), "heat"), ("B L", (1, 1), "heat"),
+    ("L S", (3, 5), "heat"), ("B H L S", (1, 1, 3, 5), "heat"), ("S", (5,), "bars"), ("B S", (1, 5), "bars"),
+    ("T", (12,), "lines"), ("T V", (12, 5), "lines"), ("V F", (5, 4), "lines"), ("F T", (4, 12), "heat"),
+    ("", (), "heat"), ("B L", (1, 1), "heat"),
 ])
 def test_the_axes_choose_the_picture(axes, shape, view):
     assert view_of(axes, shape) == view
@@ -62,10 +66,11 @@ def test_lines_follow_the_time_axis_wherever_it_stands():
     x = torch.tensor([[0.0, 10.0], [5.0, 10.0], [10.0, 0.0]])
     html = lines(x, "T V")._repr_html_()
     assert re.findall(r" points='([^']+)'", html) == ["0,0 0.5,0.5 1,1", "0,1 0.5,1 1,0"]
-    assert re.findall(r"data-from='(\d+)' data-by='(\d+)' data-points='(\d+)'", html) == [("0", "2", "3"), ("1", "2", "3")]
+    where = r"data-from='(\d+)' data-by='(\d+)' data-points='(\d+)'"
+    assert re.findall(where, html) == [("0", "2", "3"), ("1", "2", "3")]
     turned = lines(x.T, "V T")._repr_html_()
     assert re.findall(r" points='([^']+)'", turned) == ["0,0 0.5,0.5 1,1", "0,1 0.5,1 1,0"]
-    assert re.findall(r"data-from='(\d+)' data-by='(\d+)'", turned) == [("0", "1"), ("3", "1")]
+    assert re.findall(where, turned) == [("0", "1", "3"), ("3", "1", "3")]
 
 
 def test_numbers_that_are_not_finite_leave_no_coordinates_behind():
@@ -82,7 +87,8 @@ def test_scales():
     assert scale_of(torch.tensor([0.0, 1.5])) == "signed"
     assert spread(torch.tensor([-3.0, math.inf, 2.0])) == 3
     assert spread(torch.zeros(2)) == 1
-    assert (shade(0.5, "unit", 9), shade(2.0, "unit", 9), shade(-4.5, "signed", 9), shade(math.nan, "signed", 9)) == (0.5, 1, -0.5, 0)
+    assert [shade(v, "unit", 9) for v in (0.5, 2.0, -1.0)] == [0.5, 1, 0]
+    assert [shade(v, "signed", 9) for v in (-4.5, 99.0, math.nan, math.inf)] == [-0.5, 1, 0, 0]
 
 
 @pytest.mark.bad_input
@@ -103,3 +109,16 @@ def test_a_table_aligns_its_columns_and_escapes_its_cells():
 
 def test_a_picture_of_a_scalar_is_one_cell():
     assert picture(torch.tensor(0.5), "", label="omega", view="heat", scale="unit").count("ts-cell") == 1
+
+
+def test_a_flow_chart_runs_down_and_puts_what_comes_from_nowhere_beside_its_use():
+    nodes = {"x": ("L", (3,), ()), "a": ("L", (3,), ("x",)), "late": ("L", (3,), ()), "b": ("L", (3,), ("a",)),
+             "c": ("L", (3,), ("b", "late", "x"))}
+    html = flow_chart(nodes)._repr_html_()
+    spots = dict(zip(re.findall(r"class='ts-step'[^>]*>(\w+)<", html),
+                     re.findall(r"class='ts-box' x='(\d+)' y='(\d+)'", html), strict=True))
+    assert [int(spots[n][1]) for n in "xabc"] == [0, 70, 140, 210]
+    assert spots["late"][1] == spots["b"][1]
+    assert spots["late"][0] != spots["b"][0]
+    assert html.count("class='ts-arrow'") == 5
+    assert html.count("C") == 1, "the arrow from x to c bends round a and b"

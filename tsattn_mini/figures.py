@@ -1,4 +1,4 @@
-"""Still pictures of tensors: heat maps, bars, lines, tables and flow diagrams, as inline SVG.
+"""Still pictures of tensors: heat maps, bars, lines and tables, as inline SVG and HTML.
 
 The same drawing is the still figure of a lesson and the first picture of an explorer. Two attributes carry
 a value into the drawing, so that a page can update it without knowing how it was laid out:
@@ -148,7 +148,8 @@ def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> F
     return Figure(f"<figure class='ts-figure'>{caption}<div class='ts-plot'>{svg}</div></figure>", f"{head}\n{text}")
 
 
-def _svg(kind: str, width: float, height: float, label: str, inside: str) -> str:
+def drawn(kind: str, width: float, height: float, label: str, inside: str) -> str:
+    """An `<svg>` of class `ts-<kind>`; `label` is what a screen reader says for it."""
     return (f"<svg class='ts-{kind}' viewBox='0 0 {width:g} {height:g}' width='{width:g}' height='{height:g}' "
             f"role='img' aria-label='{escape(label, quote=True)}'>{inside}</svg>")
 
@@ -181,7 +182,7 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
                     if w >= 34 else "")
             out.append(f"<g class='ts-cell' style='--v:{on:.3g}'><rect x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
-    return _svg("heat", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
+    return drawn("heat", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))
 
 
@@ -215,7 +216,7 @@ def _bars(x: Tensor, word: str, label: str) -> str:
     inside = (f"<g transform='translate(4 {half + 18}) scale({w} {-half})'>{''.join(out)}</g>"
               f"<line class='ts-zero' x1='4' x2='{4 + n * w}' y1='{half + 18}' y2='{half + 18}'/>"
               + "".join(texts + marks))
-    return _svg("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
+    return drawn("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
 
 
 def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
@@ -233,7 +234,7 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
               f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
               + _tick(left, height + 25, "0") + _tick(left + width, height + 25, str(x.shape[-1] - 1))
               + _tick(left + width / 2, height + 25, word))
-    return _svg("lines", left + width + 12, height + 30, _spoken(f"{label} along {word}", x), inside)
+    return drawn("lines", left + width + 12, height + 30, _spoken(f"{label} along {word}", x), inside)
 
 
 def span(x: Tensor) -> tuple[float, float]:
@@ -248,27 +249,3 @@ def unit_points(row: Tensor, low: float, high: float) -> str:
     last = max(1, row.numel() - 1)
     return " ".join(f"{i / last:.4g},{(v - low) / (high - low):.4g}"
                     for i, v in enumerate(row.tolist()) if isfinite(v))
-
-
-def flow_chart(nodes: dict[str, tuple[str, tuple[int, ...], tuple[str, ...]]]) -> Figure:
-    """Boxes and arrows, top to bottom. `nodes`: name → (axes, shape, names it was computed from), in order."""
-    depth: dict[str, int] = {}
-    for name, (_, _, sources) in nodes.items():
-        depth[name] = 1 + max((depth[s] for s in sources), default=-1)
-    layers = [[n for n in nodes if depth[n] == d] for d in range(max(depth.values(), default=-1) + 1)]
-    w, h, gap = 150, 42, 26
-    total = max(map(len, layers), default=1) * (w + 14)
-    spot = {n: ((total - len(layer) * (w + 14)) / 2 + i * (w + 14) + w / 2, d * (h + gap))
-            for d, layer in enumerate(layers) for i, n in enumerate(layer)}
-    out = [f"<path class='ts-edge' d='M{spot[s][0]:g} {spot[s][1] + h:g}L{spot[n][0]:g} {spot[n][1] - 5:g}'/>"
-           f"<path class='ts-arrow' d='M{spot[n][0] - 4:g} {spot[n][1] - 7:g}h8l-4 7z'/>"
-           for n, (_, _, sources) in nodes.items() for s in sources]
-    for name, (axes, shape, _) in nodes.items():
-        x, y = spot[name]
-        size = " × ".join(f"{a} {k}" for a, k in zip(axes.split(), shape, strict=True))
-        out.append(f"<rect class='ts-box' x='{x - w / 2:g}' y='{y:g}' width='{w}' height='{h}' rx='6'/>"
-                   f"<text class='ts-step' x='{x:g}' y='{y + 17:g}'>{escape(name)}</text>"
-                   f"<text class='ts-size' x='{x:g}' y='{y + 33:g}'>{escape(size)}</text>")
-    text = "\n".join(f"{n} ← {', '.join(s)}" if s else n for n, (_, _, s) in nodes.items())
-    svg = _svg("flow", total, len(layers) * (h + gap), "Flow: " + text.replace("\n", "; "), "".join(out))
-    return Figure(f"<figure class='ts-figure'><div class='ts-plot'>{svg}</div></figure>", text)

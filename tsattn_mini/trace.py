@@ -20,7 +20,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from tsattn_mini.figures import Table, flow_chart
+from tsattn_mini.figures import Figure, Table
+from tsattn_mini.flow import flow_chart
 
 _open: list["Trace"] = []
 _scopes: list[str] = []
@@ -70,7 +71,7 @@ class Trace(Mapping[str, Step]):
         rows = [(s.name, s.eq or s.note or "", s.axes, str(s.shape)) for s in self._steps.values()]
         return Table(("step", "operation", "axes", "shape"), rows)
 
-    def flow(self):
+    def flow(self) -> Figure:
         """The flow diagram: an arrow from step to step wherever one tensor was computed from the other."""
         return flow_chart({s.name: (s.axes, s.shape, s.sources) for s in self._steps.values()})
 
