@@ -102,7 +102,8 @@ def test_every_kind_of_input_arrives_as_promised():
         step("y", torch.where(on, scale * x * cells, cells) + n, axes="S")
 
     inputs = {"x": Slider(1.5, 0, 3), "n": Slider(2, 0, 5, integer=True),
-              "cells": Cells(torch.arange(5.0), 0, 9, axes="S"), "word": Choice("half", ["half", "twice"]), "on": Toggle(False)}
+              "cells": Cells(torch.arange(5.0), 0, 9, axes="S"),
+              "word": Choice("half", ["half", "twice"]), "on": Toggle(False)}
     ex = explore(fn, inputs)
     ex.set(word="twice", on=True, n=4)
     assert {k: getattr(v, "dtype", v) for k, v in seen.items()} == {

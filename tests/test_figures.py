@@ -11,8 +11,8 @@ from tsattn_mini.flow import flow_chart
 @pytest.mark.parametrize(("value", "text"), [
     (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-3.0, "-3"), (0.125, "0.125"), (-0.5, "-0.500"), (1.125, "1.13"),
     (-1.125, "-1.13"), (12.34, "12.3"), (99.96, "100.0"), (123.4, "123"), (99999.0, "99999"), (125000.0, "1.3e5"),
-    (1e-6, "1.0e-6"), (9.96e-5, "1.0e-4"), (-2.5e-10, "-2.5e-10"), (math.inf, "∞"), (-math.inf, "-∞"), (math.nan, "NaN"),
-    (7, "7"),
+    (1e-6, "1.0e-6"), (9.96e-5, "1.0e-4"), (-2.5e-10, "-2.5e-10"), (math.inf, "∞"), (-math.inf, "-∞"),
+    (math.nan, "NaN"), (7, "7"),
 ])
 def test_numbers_are_short_and_round_half_away_from_zero(value, text):
     assert number(value) == text
