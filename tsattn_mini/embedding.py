@@ -23,7 +23,7 @@ def sinusoids(L: int, M: int, dtype: torch.dtype = torch.float32) -> Float[Tenso
     return torch.stack([torch.sin(t * omega), torch.cos(t * omega)], dim=-1).flatten(1)[:, :M]
 
 
-def finite_rows(**windows: Shaped[Tensor, "B T V"] | None) -> None:
+def finite_rows(**windows: Shaped[Tensor, "_ _ _"] | None) -> None:
     """Check that every number is finite, and say where in the table it is not.
 
     Raises:

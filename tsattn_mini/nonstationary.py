@@ -135,7 +135,7 @@ def _warn_saturated(log_tau: Float[Tensor, " B"], edge: float) -> None:
         what = "one-hot" if log_tau[window] > 0 else "uniform"
         warnings.warn(f"log_tau: {float(log_tau[window]):.1f} in window {window} ({int(far.sum())} of "
                       f"{len(far)} windows are beyond ±{edge:.1f}): attention there is {what} up to "
-                      "rounding. Are the series standardised?", RuntimeWarning, stacklevel=4)
+                      "rounding. Are the series standardised?", RuntimeWarning, stacklevel=3)
 
 
 def destationary_attention(
