@@ -4,7 +4,7 @@ import re
 import pytest
 import torch
 
-from tsattn_mini.figures import Table, bars, heat, lines, number, picture, scale_of, shade, spread, view_of
+from tsattn_mini.figures import Table, bars, brief, heat, lines, number, picture, scale_of, shade, spread, view_of
 from tsattn_mini.flow import flow_chart
 
 
@@ -16,6 +16,16 @@ from tsattn_mini.flow import flow_chart
 ])
 def test_numbers_are_short_and_round_half_away_from_zero(value, text):
     assert number(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.0, "0"), (-0.0, "0"), (0.237, ".24"), (-0.3, "-.30"), (0.004, ".00"), (-0.004, ".00"), (0.994, ".99"),
+    (0.996, "1.0"), (1.0, "1"), (-1.25, "-1.3"), (9.96, "10"), (12.5, "13"), (-123.4, "-123"), (999.7, "1e3"),
+    (1500.0, "2e3"), (-9.7e5, "-1e6"), (math.inf, "∞"), (math.nan, "NaN"),
+])
+def test_brief_numbers_fit_a_narrow_cell(value, text):
+    assert brief(value) == text
+    assert len(text) <= 4
 
 
 def test_a_number_reads_back_within_its_last_place():
@@ -87,7 +97,7 @@ def test_scales():
     assert scale_of(torch.tensor([0.0, 1.5])) == "signed"
     assert spread(torch.tensor([-3.0, math.inf, 2.0])) == 3
     assert spread(torch.zeros(2)) == 1
-    assert [shade(v, "unit", 9) for v in (0.5, 2.0, -1.0)] == [0.5, 1, 0]
+    assert [shade(v, "unit", 9) for v in (0.25, 2.0, -1.0)] == [0.5, 1, 0]
     assert [shade(v, "signed", 9) for v in (-4.5, 99.0, math.nan, math.inf)] == [-0.5, 1, 0, 0]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 from itertools import product
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, sqrt
 
 import torch
 from torch import Tensor
@@ -115,7 +115,7 @@ def spread(x: Tensor) -> float:
 def number(v: float) -> str:
     """A number for a cell: three significant places or so, never more than seven characters.
 
-    The front end's `number.js` writes the same text; a test compares the two.
+    The front end's `number.js` writes the same text, for `brief` too; a test compares them.
     """
     if isnan(v):
         return "NaN"
@@ -125,14 +125,31 @@ def number(v: float) -> str:
     if size == 0:
         return "0"
     if size >= 1e5 or size < 1e-3:
-        exponent = Decimal(size).adjusted()
-        digits = _round(Decimal(v).scaleb(-exponent), 1)
-        if digits.lstrip("-") == "10.0":
-            digits, exponent = digits.replace("10.0", "1.0"), exponent + 1
-        return f"{digits}e{exponent}"
+        return _exponential(v, 1)
     if v == int(v):
         return str(int(v))
     return _round(Decimal(v), 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0)
+
+
+def brief(v: float) -> str:
+    """A number for a narrow cell, four characters or so: .24, -1.3, 12, and .00 for what is small but not 0."""
+    if not isfinite(v):
+        return number(v)
+    size = abs(v)
+    if v == 0 or (v == int(v) and size < 1000):
+        return str(int(v))
+    if size >= 999.5:
+        return _exponential(v, 0)
+    text = _round(Decimal(v), 0 if size >= 9.95 else 1 if size >= 0.995 else 2)
+    return ".00" if text in ("0.00", "-0.00") else text.replace("0.", ".", 1) if size < 0.995 else text
+
+
+def _exponential(v: float, places: int) -> str:
+    exponent = Decimal(abs(v)).adjusted()
+    digits = _round(Decimal(v).scaleb(-exponent), places)
+    if digits.lstrip("-").startswith("10"):
+        digits, exponent = digits.replace("10", "1", 1), exponent + 1
+    return f"{digits}e{exponent}"
 
 
 def _round(v: Decimal, places: int) -> str:
@@ -161,36 +178,41 @@ def _spoken(label: str, values: Tensor) -> str:
 
 
 def cell_size(columns: int) -> tuple[int, int]:
-    """Width and height of a heat cell in pixels; below 34 there is no room for its number."""
-    return (52, 34) if columns <= 6 else (40, 28) if columns <= 12 else (16, 16) if columns <= 30 else (7, 7)
+    """Width and height of a heat cell in pixels; below 24 there is no room for its number, below 40 for a brief one."""
+    return (52, 34) if columns <= 6 else (42, 28) if columns <= 8 else (24, 20) if columns <= 12 else \
+        (16, 16) if columns <= 24 else (7, 7)
 
 
 def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float) -> str:
     x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
     w, h = cell_size(x.shape[1])
+    write, size = (brief, " ts-brief") if w < 40 else (number, "")
     left, up = (26 if len(words) == 2 else 4), (34 if name else 18)
     out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
-    if w >= 34 and words:
+    if w >= 24 and words:
         out += [_tick(left + (j + .5) * w, up - 5, str(j)) for j in range(x.shape[1])]
-    if w >= 34 and len(words) == 2:
+    if w >= 24 and len(words) == 2:
         out += [_tick(left - 10, up - 5, f"{words[0]}\\{words[1]}")]
         out += [_tick(left - 9, up + (i + .65) * h, str(i)) for i in range(x.shape[0])]
     for i, row in enumerate(x.tolist()):
         for j, v in enumerate(row):
             on = shade(v, scale, top)
-            text = (f"<text x='{left + (j + .5) * w:g}' y='{up + (i + .5) * h + 4:g}'>{number(v)}</text>"
-                    if w >= 34 else "")
+            text = (f"<text x='{left + (j + .5) * w:g}' y='{up + (i + .5) * h + 4:g}'>{write(v)}</text>"
+                    if w >= 24 else "")
             out.append(f"<g class='ts-cell' style='--v:{on:.3g}'><rect x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
-    return drawn("heat", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
+    return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))
 
 
 def shade(v: float, scale: str, top: float) -> float:
-    """Where `v` lies on the colour scale: 0 … 1 for `"unit"`, -1 … 1 (`±top`) for `"signed"`, 0 if not finite."""
+    """Where `v` lies on the colour scale: -1 … 1 for ±`top` (`"signed"`), 0 … 1 for its root (`"unit"`).
+
+    The root tells small weights apart: of twelve keys none has much more than a tenth. 0 if `v` is not finite.
+    """
     if not isfinite(v):
         return 0.0
-    return min(1.0, max(0.0, v)) if scale == "unit" else min(1.0, max(-1.0, v / top))
+    return sqrt(min(1.0, max(0.0, v))) if scale == "unit" else min(1.0, max(-1.0, v / top))
 
 
 def _rgb(on: float) -> str:
@@ -228,13 +250,18 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' "
               f"data-by='{rows if down else 1}' data-points='{n}' points='{unit_points(row, low, high)}'/>"
               for i, row in enumerate(x)]
+    keys = [(left + 52 * i, f"{words[1 if down else 0]} {i}") for i in range(rows)] if 1 < rows <= 6 else []
+    legend = "".join(f"<path class='ts-line ts-line{i}' d='M{x} {height + 38}h18'/>"
+                     f"<text class='ts-key' x='{x + 22}' y='{height + 42}'>{escape(key)}</text>"
+                     for i, (x, key) in enumerate(keys))
     inside = (f"<g transform='translate({left} {height + 10}) scale({width} {-height})'>{''.join(curves)}</g>"
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
               f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
               + _tick(left, height + 25, "0") + _tick(left + width, height + 25, str(x.shape[-1] - 1))
-              + _tick(left + width / 2, height + 25, word))
-    return drawn("lines", left + width + 12, height + 30, _spoken(f"{label} along {word}", x), inside)
+              + _tick(left + width / 2, height + 25, word) + legend)
+    spoken = _spoken(f"{label} along {word}", x)
+    return drawn("lines", left + width + 12, height + (46 if legend else 30), spoken, inside)
 
 
 def span(x: Tensor) -> tuple[float, float]:

@@ -160,7 +160,8 @@ class Explorer(Element):
                 if x.shape != self._steps[name].tensor.shape:
                     raise ValueError(
                         f"fn: step {name!r} has shape {tuple(x.shape)} at {_short(probe)}, but "
-                        f"{self._steps[name].shape} at the first values; compute it at its largest size and mask the rest")
+                        f"{self._steps[name].shape} at the first values; compute it at its largest size and "
+                        "mask the rest")
             yield where, self._tensors(probe)[0], values
 
     def _spec(self, title: str, first: dict[str, Tensor]) -> dict:

@@ -16,15 +16,16 @@ from tsattn_mini.explore.element import words
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
 from tsattn_mini.figures import number, picture, shade, spread
 
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda_": "λ",
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda": "λ",
          "mu": "μ", "sigma": "σ", "tau": "τ", "omega": "ω"}
 
 
 def pretty(name: str) -> str:
-    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ."""
+    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ; `d_k` keeps its subscript."""
     scope, slash, last = name.rpartition("/")
-    parts = [GREEK.get(part, part) for part in last.split("_")] if last not in GREEK else [GREEK[last]]
-    return scope + slash + (" ".join(parts) if parts[0] == "log" else "_".join(parts))
+    parts = [GREEK.get(part, part) for part in last.split("_")]
+    subscript = len(parts) == 2 and len(last.split("_")[1]) == 1
+    return scope + slash + ("_" if subscript else " ").join(parts)
 
 
 def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:
@@ -86,7 +87,7 @@ def _control(key: str, name: str, kind: Input, value) -> str:
     label, at = escape(pretty(name)), f"{escape(key)}-{escape(name)}"
     match kind:
         case Slider():
-            low, high, on = (log10(kind.min), log10(kind.max), log10(value)) if kind.log else (kind.min, kind.max, value)
+            low, high, on = (log10(v) if kind.log else v for v in (kind.min, kind.max, value))
             step = "1" if kind.integer else "any"
             exact = escape(words("explorer")["exact"].format(name=pretty(name)))
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"

@@ -1,5 +1,5 @@
 // Puts new numbers into a picture that Python has laid out (see figures.py): nothing here knows a formula.
-import { number } from "./number.js";
+import { brief, number } from "./number.js";
 
 export function drawing(plot, { view, scale }) {
   const svgs = [...plot.querySelectorAll("svg")];
@@ -11,11 +11,12 @@ export function drawing(plot, { view, scale }) {
 function heat(plot, scale) {
   const cells = [...plot.querySelectorAll(".ts-cell")];
   const texts = cells.map((cell) => cell.querySelector("text"));
+  const short = plot.querySelector(".ts-brief") ? brief : number;
   return (data) => {
     const top = spread(data);
     for (let i = 0; i < cells.length; i++) {
       cells[i].style.setProperty("--v", shade(Number(data[i]), scale, top));
-      if (texts[i]) write(texts[i], number(data[i]));
+      if (texts[i]) write(texts[i], short(data[i]));
     }
     return top;
   };
@@ -56,7 +57,7 @@ function lines(plot) {
 }
 
 function curvesOf(plot) {
-  return [...plot.querySelectorAll(".ts-line")].map((curve) => ({
+  return [...plot.querySelectorAll("polyline")].map((curve) => ({
     curve, from: Number(curve.dataset.from), by: Number(curve.dataset.by), points: Number(curve.dataset.points),
   }));
 }
@@ -75,7 +76,7 @@ export function spread(data) {
 
 export function shade(v, scale, top) {
   if (!Number.isFinite(v)) return 0;
-  return scale === "unit" ? Math.min(1, Math.max(0, v)) : Math.min(1, Math.max(-1, v / top));
+  return scale === "unit" ? Math.sqrt(Math.min(1, Math.max(0, v))) : Math.min(1, Math.max(-1, v / top));
 }
 
 function span(data) {
