@@ -1,0 +1,110 @@
+"""Every array of every golden file that `replay` knows, and the same replay at sizes no file has."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import released
+import torch
+
+from tsattn_mini.official import REPLAYS, replay
+
+FOLDER = Path(__file__).parent / "golden"
+TOLERANCE = 2e-6  # of the array's largest finite number
+LOOSER = {"mid/time_freq": 5e-5}
+MARGINS = {"topk_gap", "gumbel_margin"}  # how far a choice was from flipping; not computed here
+
+
+def load(name):
+    with np.load(FOLDER / name) as file:
+        return dict(file)
+
+
+def known(path):
+    official = json.loads(str(load(path.name)["config"]))["official"]
+    return (official["file"], official["cls"]) in REPLAYS
+
+
+CASES = [path.name for path in sorted(FOLDER.glob("*.npz")) if known(path)]
+
+
+def worst(want, got):
+    """The largest difference as a share of the largest number, after the infinities were found in the same places."""
+    finite = np.isfinite(want)
+    assert np.array_equal(want[~finite], got[~finite])
+    off, size = np.abs(want[finite].astype(float) - got[finite].astype(float)), np.abs(want[finite]).max()
+    return float(off.max() / size) if size else float(off.max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_replay_gives_every_array_of_the_file(name):
+    arrays = load(name)
+    expected = {key: a for key, a in arrays.items()
+                if key.startswith(("mid/", "out/")) and key.partition("/")[2] not in MARGINS}
+    got = replay(arrays)
+    assert set(expected) - set(got) == set()
+    for key, want in expected.items():
+        assert got[key].shape == want.shape, key
+        assert got[key].dtype == want.dtype, key
+        if want.dtype == np.int64:
+            assert np.array_equal(got[key], want), key
+        else:
+            assert worst(want, got[key]) <= LOOSER.get(key, TOLERANCE), key
+
+
+def test_every_file_of_the_non_stationary_transformer_is_replayed():
+    wanted = {path.name for kind in ("ds", "ns") for path in FOLDER.glob(f"{kind}_*.npz")}
+    assert len(wanted) == 8
+    assert wanted - set(CASES) == set()
+
+
+@pytest.mark.parametrize("name", ["ns_forecast_long.npz", "ns_projector_delta.npz"])
+def test_one_weight_a_little_off_is_noticed(name):
+    arrays = load(name)
+    weight = next(key for key in arrays if key.endswith("series_conv.weight"))
+    arrays[weight] = arrays[weight] + np.float32(1e-4)
+    got = replay(arrays)
+    assert max(worst(a, got[key]) for key, a in arrays.items() if key.startswith("out/")) > TOLERANCE
+
+
+@pytest.mark.parametrize("sizes", [
+    {"B": 1, "V": 1, "M": 2, "H": 1, "T": 1, "label_len": 1, "pred_len": 1, "e_layers": 1, "d_layers": 1},
+    {"B": 3, "V": 2, "M": 15, "H": 5, "T": 7, "label_len": 7, "pred_len": 13, "e_layers": 3, "d_layers": 2},
+    {"B": 2, "V": 11, "M": 14, "H": 7, "T": 29, "label_len": 3, "pred_len": 2, "e_layers": 2, "d_layers": 3},
+])
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_replay_at_other_sizes_gives_what_the_equations_give(sizes, activation):
+    B, V, M, H, T, label_len, pred_len, e_layers, d_layers = sizes.values()
+    state = released.random_state(V, M, 17, T, e_layers, d_layers, hidden=(5,), marks=3, seed=B)
+    g = torch.Generator().manual_seed(B)
+    x = torch.randn(B, T, V, generator=g)
+    marks = [torch.rand(B, n, 3, generator=g) - 0.5 for n in (T, label_len + pred_len)]
+    params = {"d_model": M, "n_heads": H, "label_len": label_len, "pred_len": pred_len, "activation": activation,
+              "e_layers": e_layers, "d_layers": d_layers}
+    official = {"file": "models/Nonstationary_Transformer.py", "cls": "Model"}
+    arrays = {"config": np.array(json.dumps({"official": official, "params": params})),
+              **{f"w/{name}": t.numpy() for name, t in state.items()},
+              "in/x_enc": x.numpy(), "in/x_mark_enc": marks[0].numpy(), "in/x_mark_dec": marks[1].numpy(),
+              "in/x_dec": np.full((B, label_len + pred_len, V), 100, dtype=np.float32)}
+    double = {name: t.double() for name, t in state.items()}
+    want = released.forecast(double, x.double(), *(m.double() for m in marks), H=H, label_len=label_len,
+                             pred_len=pred_len, act=getattr(torch.nn.functional, activation))
+    assert worst(want.numpy(), replay(arrays)["out/forecast"]) <= 10 * TOLERANCE
+
+
+@pytest.mark.bad_input
+def test_replay_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match="arrays: expected a 'config' entry, got in/x"):
+        replay({"in/x": np.zeros(3)})
+    config = {"official": {"file": "models/Reformer.py", "cls": "Model"}, "params": {}}
+    with pytest.raises(ValueError, match=r"no module here replays Model of models/Reformer\.py; known: DSAttention"):
+        replay({"config": np.array(json.dumps(config))})
+
+
+@pytest.mark.bad_input
+def test_replay_names_a_weight_that_is_missing():
+    arrays = load("ns_forecast_short.npz")
+    del arrays["w/decoder.norm.bias"]
+    with pytest.raises(ValueError, match=r"missing key 'decoder\.norm\.bias'"):
+        replay(arrays)
