@@ -40,7 +40,7 @@ test: style book
 style: $(INSTALLED)
 	@echo "test: style and spelling"
 	@$(BIN)/ruff check -q .
-	@$(BIN)/codespell --skip ".venv,node_modules,_build,dist,.git,*_cache,*.npz,*.gz,package-lock.json"
+	@$(BIN)/codespell -L froms --skip ".venv,node_modules,_build,dist,.git,*_cache,*.npz,*.gz,package-lock.json"
 
 lab: $(BUNDLE)
 	@$(BIN)/jupyter lab lessons
