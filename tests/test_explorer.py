@@ -14,6 +14,7 @@ import torch
 from tsattn_mini import step
 from tsattn_mini.explore import Cells, Choice, Explorer, Slider, Toggle
 from tsattn_mini.explore.export import PARITY, difference, export
+from tsattn_mini.explore.html import pretty
 
 Q = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])
 _count = iter(range(10_000))
@@ -169,6 +170,14 @@ def test_graphs_are_the_same_bytes_every_time_and_hold_no_path():
     assert first == second
     assert b"test_explorer" not in first
     assert b".py" not in first
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("tau", "τ"), ("log_tau", "log τ"), ("dec0/self/A", "dec0/self/A"), ("enc0/log_tau", "enc0/log τ"), ("d_k", "d_k"),
+    ("restore_delta", "restore δ"), ("x_norm", "x norm"), ("beta", "β"), ("table", "table"),
+])
+def test_names_are_shown_as_the_papers_print_them(name, text):
+    assert pretty(name) == text
 
 
 def raises(message, fn=soften, inputs=None, **more):
