@@ -27,7 +27,7 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
         words = axes.split()
         wanted = [int(a) if a.isdigit() else sizes.get(a, n) for a, n in zip(words, x.shape, strict=False)]
         if len(words) != x.ndim or wanted != list(x.shape):
-            known = ", ".join(f"{a}={sizes[a]}" for a in words if a in sizes)
+            known = ", ".join(f"{a}={sizes[a]}" for a in words if a in sizes and not a.isdigit())
             known = f" with {known}" if known else ""
             raise ValueError(f"{name}: expected axes {axes!r}{known}, got shape {tuple(x.shape)}")
         if 0 in x.shape:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from tsattn_mini import checks
-from tsattn_mini.trace import step
+from tsattn_mini.trace import meaning, step
 
 CALENDAR = {"month": (1, 12), "day": (1, 31), "weekday": (0, 6), "hour": (0, 23), "minute": (0, 3)}
 
@@ -112,6 +112,7 @@ class DataEmbedding(nn.Module):
         elif marks:
             self.time = nn.Linear(marks, M, bias=False)
 
+    @meaning("embed")
     def forward(self, x: Float[Tensor, "B L V"],
                 marks: Shaped[Tensor, "B L K"] | None = None) -> Float[Tensor, "B L M"]:
         """`marks=None` leaves the time term out.
