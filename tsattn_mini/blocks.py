@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
 from tsattn_mini.embedding import DataEmbedding, finite_rows
-from tsattn_mini.trace import scope, step
+from tsattn_mini.trace import meaning, scope, step
 
 Handles = dict[str, Tensor | None]  # arguments of an attention by name, such as tau= and mask=
 ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu}
@@ -60,6 +60,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers, self.norm = nn.ModuleList(layers), norm
 
+    @meaning("attend")
     def forward(self, x: Float[Tensor, "B S M"], **handles: Tensor | None) -> Float[Tensor, "B S M"]:
         for i, layer in enumerate(self.layers):
             with scope(f"enc{i}"):
@@ -100,6 +101,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.layers, self.norm = nn.ModuleList(layers), norm
 
+    @meaning("decode")
     def forward(self, x: Float[Tensor, "B L M"], past: Float[Tensor, "B S M"], own: Handles,
                 cross: Handles) -> Float[Tensor, "B L M"]:
         for i, layer in enumerate(self.layers):
@@ -173,9 +175,10 @@ class Transformer(nn.Module):
         """
         past, own = past or {}, own or {}
         tail = x[:, self.seq_len - self.label_len:]
-        x_dec = step("x_dec", F.pad(tail, (0, 0, 0, self.pred_len)), axes="B L V",
-                     eq="[last label_len rows ; 0]",
-                     note="The end of the past, then a zero in the place of each step to come.")
+        with meaning("embed"):
+            x_dec = step("x_dec", F.pad(tail, (0, 0, 0, self.pred_len)), axes="B L V",
+                         eq="[last label_len rows ; 0]",
+                         note="The end of the past, then a zero in the place of each step to come.")
         with scope("enc_embedding"):
             h = self.enc_embedding(x, x_mark_enc)
         enc_out = self.encoder(h, **past)
@@ -183,9 +186,11 @@ class Transformer(nn.Module):
             h = self.dec_embedding(x_dec, x_mark_dec)
         mask = causal(x_dec.shape[1]).to(x.device)
         dec_norm = self.decoder(h, enc_out, {"mask": mask, **own}, past)
-        return step("dec_out", self.projection(dec_norm), axes="B L V", eq="W_p x + b_p",
-                    note="From width M back to the variables.")
+        with meaning("decode"):
+            return step("dec_out", self.projection(dec_norm), axes="B L V", eq="W_p x + b_p",
+                        note="From width M back to the variables.")
 
+    @meaning("restore")
     def future(self, y: Float[Tensor, "B L V"]) -> Float[Tensor, "B F V"]:
         """The last `pred_len` rows of what `fill` filled in."""
         return step("forecast", y[:, -self.pred_len:], axes="B F V", eq="last F rows",

@@ -23,11 +23,12 @@ from tsattn_mini import checks
 from tsattn_mini.attention import mix
 from tsattn_mini.blocks import Transformer
 from tsattn_mini.embedding import finite_rows
-from tsattn_mini.trace import scope, step
+from tsattn_mini.trace import meaning, scope, step
 
 EPS = 1e-5  # added to the variance: a constant series gets σ = 0.00316
 
 
+@meaning("save statistics")
 def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
                  ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
     """x' = (x - μ) / σ for every variable of every window; returns x', μ, σ.
@@ -59,6 +60,7 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
     return x_norm, mu, sigma
 
 
+@meaning("restore")
 def destationarize(y: Float[Tensor, "B L V"], mu: Float[Tensor, "B 1 V"],
                    sigma: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B L V"]:
     """y ⊙ σ + μ: back to the units of the window, on every row."""
@@ -209,8 +211,9 @@ class StationarizedTransformer(nn.Module):
                 x_mark_dec: Shaped[Tensor, "B L K"] | None = None) -> Float[Tensor, "B F V"]:
         """As `Transformer.forward`."""
         self.transformer.check(x_enc, x_mark_enc, x_dec, x_mark_dec)
-        x = step("x", x_enc, axes="B T V", note="The window as it came.")
-        x_norm, mu, sigma = stationarize(x)
+        with meaning("save statistics"):
+            x = step("x", x_enc, axes="B T V", note="The window as it came.")
+            x_norm, mu, sigma = stationarize(x)
         y = destationarize(self.transformer.fill(x_norm, x_mark_enc, x_mark_dec), mu, sigma)
         return self.transformer.future(y)
 
@@ -249,10 +252,20 @@ class NonstationaryTransformer(nn.Module):
             RuntimeWarning: see `temperature`.
         """
         self.transformer.check(x_enc, x_mark_enc, x_dec, x_mark_dec)
-        x = step("x", x_enc, axes="B T V", note="The window as it came.")
-        x_raw = step("x_raw", x.detach() if self.detach else x.view_as(x), axes="B T V", eq="x",
-                     note="Kept for τ and δ; nothing below changes it.")
-        x_norm, mu, sigma = stationarize(x, self.detach)
+        with meaning("save statistics"):
+            x = step("x", x_enc, axes="B T V", note="The window as it came.")
+            x_raw = step("x_raw", x.detach() if self.detach else x.view_as(x), axes="B T V", eq="x",
+                         note="Kept for τ and δ; nothing below changes it.")
+            x_norm, mu, sigma = stationarize(x, self.detach)
+        tau, delta = self.handles(x_raw, mu, sigma)
+        dec_out = self.transformer.fill(x_norm, x_mark_enc, x_mark_dec, past={"tau": tau, "delta": delta},
+                                        own={"tau": tau})
+        return self.transformer.future(destationarize(dec_out, mu, sigma))
+
+    @meaning("make τ and δ")
+    def handles(self, x_raw: Float[Tensor, "B T V"], mu: Float[Tensor, "B 1 V"],
+                sigma: Float[Tensor, "B 1 V"]) -> tuple[Float[Tensor, "B 1"], Float[Tensor, "B T"]]:
+        """τ and δ of every window."""
         with scope("tau_projector"):
             log_tau = self.tau_projector(x_raw, sigma)
         log_tau = step("log_tau", log_tau, axes="B 1", eq="log τ = P_τ(x, σ)", note="Any real number.")
@@ -260,7 +273,4 @@ class NonstationaryTransformer(nn.Module):
                    note="One positive factor for all scores of the window.")
         with scope("delta_projector"):
             delta = self.delta_projector(x_raw, mu)
-        delta = step("delta", delta, axes="B S", eq="δ = P_δ(x, μ)", note="One shift per step of the past.")
-        dec_out = self.transformer.fill(x_norm, x_mark_enc, x_mark_dec, past={"tau": tau, "delta": delta},
-                                        own={"tau": tau})
-        return self.transformer.future(destationarize(dec_out, mu, sigma))
+        return tau, step("delta", delta, axes="B S", eq="δ = P_δ(x, μ)", note="One shift per step of the past.")

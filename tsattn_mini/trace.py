@@ -11,9 +11,9 @@
 The open traces live in a plain list. A `ContextVar` would stop `torch.export` at the first step.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -21,15 +21,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from tsattn_mini.figures import Figure, Table
-from tsattn_mini.flow import flow_chart
+from tsattn_mini.flow import flow_chart, group_chart
 
 _open: list["Trace"] = []
 _scopes: list[str] = []
+_meanings: list[str] = []
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One named tensor: `axes` holds one word per axis, `eq` its formula, `note` one sentence."""
+    """One named tensor: `axes` holds one word per axis, `eq` its formula, `note` one sentence.
+
+    `sources` are the steps it was computed from, `meaning` is that of the innermost `with meaning(…)`.
+    """
 
     name: str
     tensor: Tensor
@@ -37,6 +41,7 @@ class Step:
     eq: str | None
     note: str | None
     sources: tuple[str, ...]
+    meaning: str | None
     version: int
 
     @property
@@ -71,16 +76,52 @@ class Trace(Mapping[str, Step]):
         rows = [(s.name, s.eq or s.note or "", s.axes, str(s.shape)) for s in self._steps.values()]
         return Table(("step", "operation", "axes", "shape"), rows)
 
-    def flow(self) -> Figure:
-        """The flow diagram: an arrow from step to step wherever one tensor was computed from the other."""
-        return flow_chart({s.name: (s.axes, s.shape, s.sources) for s in self._steps.values()})
+    def flow(self, by: str = "order") -> Figure:
+        """The flow diagram: an arrow wherever one tensor was computed from another.
+
+        By "order" every step is a box. By "meaning" the steps of one `meaning` share a box, which names what
+        goes in and what comes out; a step without a meaning is a box of its own.
+
+        Raises:
+            ValueError: another `by`.
+        """
+        if by not in ("order", "meaning"):
+            raise ValueError(f"by: expected 'order' or 'meaning', got {by!r}")
+        nodes = {s.name: (s.axes, s.shape, s.sources) for s in self._steps.values()}
+        if by == "order":
+            return flow_chart(nodes)
+        return group_chart(nodes, {s.name: s.meaning or s.name for s in self._steps.values()})
+
+    def pick(self, *names: str) -> "Trace":
+        """Only the steps `names`, in the order they are given; arrows reach over the steps left out.
+
+        Raises:
+            KeyError: a name that was not recorded.
+        """
+        picked = Trace(None)
+        for name in names:
+            picked._steps[name] = replace(self[name], sources=tuple(self._nearest(name, names)))
+        return picked
+
+    def _nearest(self, name: str, names: Sequence[str]) -> dict[str, None]:
+        """The steps among `names` that `name` was computed from without another of them in between."""
+        found, seen, todo = {}, set(), list(self[name].sources)
+        while todo:
+            source = todo.pop(0)
+            if source in names:
+                found[source] = None
+            elif source not in seen:
+                seen.add(source)
+                todo += self[source].sources
+        return found
 
     def _add(self, name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None) -> None:
         if name in self._steps:
             raise ValueError(f"step {name!r} is already recorded; loops go inside scope(...), one per round")
         self._check_axes(name, tensor, axes)
         sources = self._origins.rename(tensor, name) if self._origins else ()
-        self._steps[name] = Step(name, tensor, axes, eq, note, sources, tensor._version)
+        meaning = _meanings[-1] if _meanings else None
+        self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version)
 
     def _check_axes(self, name: str, tensor: Tensor, axes: str) -> None:
         words, shape = axes.split(), tuple(tensor.shape)
@@ -176,3 +217,16 @@ def scope(name: str) -> Iterator[None]:
         yield
     finally:
         _scopes.pop()
+
+
+@contextmanager
+def meaning(words: str) -> Iterator[None]:
+    """Say what the steps inside are for: `with meaning("embed"):`, or as a decorator of the function that does it.
+
+    `Trace.flow(by="meaning")` draws one box for each; the innermost meaning counts.
+    """
+    _meanings.append(words)
+    try:
+        yield
+    finally:
+        _meanings.pop()
