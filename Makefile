@@ -5,6 +5,7 @@
 #   make lab       open the lessons in JupyterLab
 #   make lessons   run every lesson from top to bottom and store its text outputs
 #   make web       fetch the front end's packages and bundle it
+#   make results   train the models of the comparison tables and store the tables (minutes)
 #   make bench     measure drags, first answers, page sizes and build times
 #   make clean     remove what was built; .venv and node_modules stay
 
@@ -50,6 +51,10 @@ lessons: $(BUNDLE)
 	@PYTHONPATH=book/_ext $(BIN)/python -m tsbook.store $(LESSONS)
 
 web: $(BUNDLE)
+
+results: $(INSTALLED)
+	@echo "results: training every model of the tables with every seed, one line a run"
+	@$(BIN)/python -m tsattn_mini.results
 
 bench: book
 	@$(BIN)/python tests/bench.py
