@@ -30,3 +30,8 @@ def traced(net, *args):
     with torch.no_grad(), record() as trace:
         net(*args)
     return trace
+
+
+def distance(A, B):
+    """Total variation between two rows of attention, the largest of all rows."""
+    return float((A - B).abs().sum(-1).max()) / 2
