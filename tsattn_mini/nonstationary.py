@@ -222,7 +222,8 @@ class NonstationaryTransformer(nn.Module):
     """Stationarize, forecast with de-stationary attention, restore.
 
     τ = exp(P_τ(x, σ)) and δ = P_δ(x, μ) come from the window as it was. Encoder and cross-attention get both,
-    as their keys are the past. Decoder self-attention gets τ alone.
+    as their keys are the past. Decoder self-attention gets τ alone. Short-term and long-term forecasting are
+    this same computation; the released code only names the task.
 
     Args:
         p_hidden: hidden widths of the two Projectors.
