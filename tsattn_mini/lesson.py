@@ -6,8 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tsattn_mini.trace import record
-
 
 def counting(*shape: int) -> Tensor:
     """1, 2, 3, … in rows of the given shape, float64: `counting(2, 3)` is [[1, 2, 3], [4, 5, 6]]."""
@@ -21,10 +19,8 @@ def one_head(x: Float[Tensor, "L E"]) -> Float[Tensor, "1 L 1 E"]:
 
 def weights(attend: Callable[..., Tensor], q: Float[Tensor, "L E"], k: Float[Tensor, "S E"],
             **handles: Tensor) -> Float[Tensor, "L S"]:
-    """The step `A` of one head in one window, such as `weights(scaled_dot_product, q, k, mask=causal(5))`.
+    """The map A of one head in one window, such as `weights(scaled_dot_product, q, k, mask=causal(5))`.
 
-    The keys stand in for the values, which do not touch the weights. `handles` go to `attend`.
+    The values are the identity, so every query takes home its own row of A. `handles` go to `attend`.
     """
-    with record() as trace:
-        attend(one_head(q), one_head(k), one_head(k), **handles)
-    return trace["A"].tensor[0, 0]
+    return attend(one_head(q), one_head(k), one_head(torch.eye(len(k), dtype=k.dtype)), **handles)[0, :, 0]
