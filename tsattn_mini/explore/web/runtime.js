@@ -1,7 +1,7 @@
 // The answering side of the static book: the exported graph, run by onnxruntime-web. Nothing is loaded before
 // the first question, and one runtime serves every explorer of the page.
 import * as ort from "onnxruntime-web/wasm";
-import { gunzip, unzip } from "./packed.js";
+import { gunzip, split, unzip } from "./packed.js";
 
 const home = new URL(".", document.currentScript.src);
 let awake;
@@ -39,6 +39,7 @@ function unpacked(buffer) {
 
 export function graphBackend(spec) {
   const choices = spec.inputs.filter((input) => input.kind === "choice");
+  const start = JSON.stringify(Object.fromEntries(spec.inputs.map(({ name, value }) => [name, value])));
   const sessions = {};
 
   function session(key) {
@@ -49,6 +50,7 @@ export function graphBackend(spec) {
 
   return {
     async run(values) {
+      if (JSON.stringify(values) === start) return split(await unzip(spec.first), spec.steps); // as the page came, to the last digit
       const graph = await session(choices.map((input) => values[input.name]).join("|"));
       const feeds = {};
       for (const input of spec.inputs) {
