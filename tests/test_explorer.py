@@ -174,7 +174,8 @@ def test_graphs_are_the_same_bytes_every_time_and_hold_no_path():
 
 @pytest.mark.parametrize(("name", "text"), [
     ("tau", "τ"), ("log_tau", "log τ"), ("dec0/self/A", "dec0/self/A"), ("enc0/log_tau", "enc0/log τ"), ("d_k", "d_k"),
-    ("restore_delta", "restore δ"), ("x_norm", "x norm"), ("beta", "β"), ("table", "table"),
+    ("restore_delta", "restore δ"), ("x_norm", "x norm"), ("P_tau/conv", "P_τ/conv"),
+    ("beta", "β"), ("table", "table"),
 ])
 def test_names_are_shown_as_the_papers_print_them(name, text):
     assert pretty(name) == text

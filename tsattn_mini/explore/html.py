@@ -21,11 +21,12 @@ GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ
 
 
 def pretty(name: str) -> str:
-    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ; `d_k` keeps its subscript."""
-    scope, slash, last = name.rpartition("/")
-    parts = [GREEK.get(part, part) for part in last.split("_")]
-    subscript = len(parts) == 2 and len(last.split("_")[1]) == 1
-    return scope + slash + ("_" if subscript else " ").join(parts)
+    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ; `d_k` and `P_tau` keep subscripts."""
+    if "/" in name:
+        return "/".join(map(pretty, name.split("/")))
+    parts = [GREEK.get(part, part) for part in name.split("_")]
+    subscript = len(parts) == 2 and (len(name.split("_")[1]) == 1 or len(parts[0]) == len(parts[1]) == 1)
+    return ("_" if subscript else " ").join(parts)
 
 
 def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:

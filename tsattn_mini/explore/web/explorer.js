@@ -136,7 +136,7 @@ function place(i, dims) {
     if (n > 1) at.unshift(i % n);
     i = Math.floor(i / n);
   }
-  return at.join(",");
+  return at.length ? `[${at.join(",")}]` : "";
 }
 
 function copy(values) {
