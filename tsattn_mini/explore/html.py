@@ -21,7 +21,7 @@ GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ
 
 
 def pretty(name: str) -> str:
-    """A code name as the paper prints it: `tau` is τ, `dec0/log_tau` is dec0/log τ; `d_k` and `P_tau` keep subscripts."""
+    """A code name as the paper prints it: `dec0/log_tau` is dec0/log τ; `d_k` and `P_tau` keep their subscripts."""
     if "/" in name:
         return "/".join(map(pretty, name.split("/")))
     parts = [GREEK.get(part, part) for part in name.split("_")]
