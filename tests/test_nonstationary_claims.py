@@ -89,6 +89,9 @@ def test_claim_11_detach_matters_only_to_whatever_made_the_window():
     assert abs(float(whole - cut)) > 0.1 * float(whole)
     for p, q in zip(*(net.parameters() for net in nets), strict=True):
         assert torch.equal(p.grad, q.grad)
+    third = x.clone().requires_grad_()
+    variant(nets[0], third, marks, future, clone=True, detach=True).square().mean().backward()
+    assert_close(windows[0].grad, third.grad, rtol=0, atol=1e-15)
 
 
 def test_the_gradient_through_the_statistics_is_the_true_one():
