@@ -23,11 +23,11 @@ def commit() -> str:
 
 
 def write(name: str, results: Results, folder: Path = FOLDER) -> None:
-    """Store `results` as `name.csv` and `name.json`; six digits, more than seeds leave of meaning."""
+    """Store `results` as `name.csv` and `name.json`; four decimals, while seeds differ in the second."""
     with (folder / f"{name}.csv").open("w", encoding="utf8", newline="") as out:
         table = csv.DictWriter(out, FIELDS, lineterminator="\n")
         table.writeheader()
-        table.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in results.rows)
+        table.writerows({k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()} for row in results.rows)
     about = json.dumps(results.about, indent=1, ensure_ascii=False)
     (folder / f"{name}.json").write_text(about + "\n", encoding="utf8")
 
