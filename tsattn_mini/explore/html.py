@@ -50,11 +50,11 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
         f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
         f"<div class='ts-controls ts-live'>{cells}</div><div class='ts-controls ts-live'>{dials}</div>"
-        f"<div class='ts-walk ts-live'>"
+        f"<div class='ts-guide ts-live'><div class='ts-walk'>"
         f"<button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
         f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
         f"<button type='button' data-walk='1' aria-label='{escape(say['next'])}'>›</button></div>"
-        f"<p class='ts-caption ts-live' data-caption></p>"
+        f"<p class='ts-caption' data-caption></p></div>"
         f"<div class='ts-shown'>{shown}</div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
         f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
