@@ -180,7 +180,7 @@ def _spoken(label: str, values: Tensor) -> str:
 def cell_size(columns: int) -> tuple[int, int]:
     """Width and height of a heat cell in pixels; below 24 there is no room for its number, below 40 for a brief one."""
     return (52, 34) if columns <= 6 else (46, 28) if columns <= 8 else (24, 20) if columns <= 12 else \
-        (16, 16) if columns <= 24 else (7, 7)
+        (12, 12) if columns <= 24 else (7, 7)
 
 
 def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float) -> str:
