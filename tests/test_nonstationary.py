@@ -221,6 +221,14 @@ def test_log_tau_is_bounded_on_both_sides_by_its_dtype(dtype):
     assert torch.equal(tau[1:4], log_tau[1:4].exp())
 
 
+@pytest.mark.parametrize(("dtype", "edge"), [(torch.float32, 15.9), (torch.float64, 36.0)])
+@pytest.mark.parametrize(("sign", "what"), [(1, "one-hot"), (-1, "uniform")])
+def test_the_warning_starts_where_rounding_makes_attention_uniform_or_one_hot(dtype, edge, sign, what):
+    temperature(torch.tensor([[sign * edge]], dtype=dtype))
+    with pytest.warns(RuntimeWarning, match=f"beyond ±{edge}.*: attention there is {what} up to rounding"):
+        temperature(torch.tensor([[sign * (edge + 0.1)]], dtype=dtype))
+
+
 def test_saturated_attention_still_has_finite_gradients():
     net = build(dtype=torch.float32, **SMALL)
     x, *rest = inputs(**SMALL, dtype=torch.float32)
