@@ -1,15 +1,52 @@
-"""What several test files share."""
-
-from shutil import which
+"""What the browser tests share: one Chromium, the built book over http and from the disk, watched pages."""
 
 import pytest
+from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
 
 
 @pytest.fixture(scope="session")
 def browser():
     """The system's Chromium; Playwright allows one driver per process, so every browser test shares this one."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=which("chromium"))
-        yield chromium
-        chromium.close()
+    with sync_playwright() as playwright, chromium(playwright) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def book():
+    """The folder of the built pages."""
+    if not (BOOK / "index.html").exists():
+        pytest.fail(f"{BOOK} is not built: run `make book` first", pytrace=False)
+    return BOOK
+
+
+@pytest.fixture(scope="session")
+def served(book):
+    """The book's address on a quiet web server."""
+    with quiet_server(book) as address:
+        yield address
+
+
+@pytest.fixture(scope="session", params=["http", "file"])
+def site(request, book):
+    """The book's address, once on a web server and once on the disk."""
+    return request.getfixturevalue("served") if request.param == "http" else book.as_uri() + "/"
+
+
+@pytest.fixture
+def visit(browser, site):
+    """`visit(name, **context)` opens a page of the book; whatever goes wrong on any of them fails the test."""
+    contexts, problems = [], []
+
+    def open_page(name, width=1280, height=900, before="", **context):
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **context))
+        page = watched(contexts[-1], site, problems)
+        if before:
+            page.add_init_script(before)
+        page.goto(site + name)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []

@@ -1,0 +1,182 @@
+"""What the book costs its reader, beside the limits it promises to keep: `make bench`.
+
+    python tests/bench.py            the built book, JupyterLab, and `make book` once more
+    python tests/bench.py --build    and `make book` and `make test` from nothing, in a fresh clone
+
+One drag update is measured with real mouse moves, one per frame, in the page itself: from the pointer event to
+the last change of the picture, plus from the start of the frame's callbacks to the first task after its paint.
+Both ends are busy time; what lies between them is waiting for the screen and is left out. Other programs that run
+meanwhile make every number worse.
+"""
+
+import argparse
+import gzip
+import subprocess
+import sys
+import time
+from itertools import cycle
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from browsing import BOOK, ROOT, chromium, pages, quiet_server, specs
+from jupyterlab import jupyterlab, run_all
+from playwright.sync_api import sync_playwright
+
+MOVES, FRESH, TURNS = 240, 5, 50
+KB, MB = 1000, 1000_000
+WATCH = """el => {
+  const task = new MessageChannel();
+  let began = 0, drawn = 0, frame = 0;
+  self.busy = [];
+  addEventListener("pointermove", event => {
+    if (!event.buttons || began) return;
+    began = performance.now();
+    drawn = 0;
+  }, true);
+  new MutationObserver(() => { drawn = performance.now(); }).observe(el.querySelector(".ts-shown"),
+    { subtree: true, childList: true, characterData: true, attributes: true });
+  task.port1.onmessage = () => {
+    if (began && drawn) {
+      busy.push(drawn - began + performance.now() - frame);
+      began = 0;
+    }
+    requestAnimationFrame(tick);
+  };
+  const tick = () => { frame = performance.now(); task.port2.postMessage(0); };
+  requestAnimationFrame(tick);
+}"""
+ANSWER = """async (el, [name, value]) => {
+  await el.explorer.ready;
+  const start = performance.now();
+  await el.explorer.set(name, value);
+  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
+  return performance.now() - start;
+}"""
+
+
+def elsewhere(input):
+    """A value that is not the first one: a page knows its first answer without asking its graph."""
+    if input["kind"] == "cells":
+        return np.full(input["dims"], float(input["max"])).tolist()
+    return input["max"] if input["value"] != input["max"] else input["min"]
+
+
+def row(what, measured, limit=None, unit="ms", digits=1):
+    """One line of the table; `limit` in the unit of `measured`."""
+    late = "" if limit is None else f"≤ {limit:g} {unit}" + ("" if measured <= limit else "   OVER")
+    print(f"{what:64} {measured:10.{digits}f} {unit:5} {late}", flush=True)
+
+
+def every_explorer():
+    """Page, explorer and the first handle of it that can be dragged."""
+    for name in pages("data-explorer="):
+        for spec in specs(name).values():
+            handles = [input for input in spec["inputs"] if input["kind"] in ("slider", "cells")]
+            if handles:
+                yield name, spec["id"], handles[0]
+
+
+def drag(page, id, input):
+    """Milliseconds of busy time of each update while the handle is dragged to and fro."""
+    explorer = page.locator(f"[data-explorer='{id}']")
+    explorer.evaluate(ANSWER, [input["name"], elsewhere(input)])
+    explorer.evaluate(WATCH)
+    target = explorer.locator(f"[data-input='{input['name']}'] input").first
+    target.scroll_into_view_if_needed()
+    box, slider = target.bounding_box(), input["kind"] == "slider"
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    reach = 0.45 * box["width"] if slider else 70
+    page.mouse.move(x, y)
+    page.mouse.down()
+    steps = [i / 30 - 1 for i in range(60)]
+    for _, at in zip(range(MOVES), cycle(steps + steps[::-1]), strict=False):
+        page.mouse.move(x + (reach * at if slider else 0), y + (0 if slider else reach * at))
+    page.mouse.up()
+    return page.evaluate("busy")
+
+
+def drags(browser, site):
+    """Measure every explorer; report the one with the largest median. Returns its page, id and handle."""
+    found = []
+    for name, id, input in every_explorer():
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(site + name)
+        found.append((drag(page, id, input), (name, id, input)))
+        page.close()
+    busy, heaviest = max(found, key=lambda one: median(one[0]))
+    row(f"drag update, {heaviest[1]}, median of {len(busy)}", median(busy), 8)
+    row("drag update, 95th percentile", quantiles(busy, n=20)[-1], 16)
+    return heaviest
+
+
+def first_answer(browser, site, name, id, input):
+    """Median milliseconds from the first touch of a fresh page to its picture."""
+    times = []
+    for _ in range(FRESH):
+        page = browser.new_page()
+        page.goto(site + name)
+        times.append(page.locator(f"[data-explorer='{id}']").evaluate(ANSWER, [input["name"], elsewhere(input)]))
+        page.close()
+    return median(times)
+
+
+def sizes():
+    row("runtime over http, once per book", (BOOK / "ts/ort.wasm.gz").stat().st_size / MB, 5, "MB", 2)
+    row("runtime from the disk", (BOOK / "ts/ort.wasm.gz.js").stat().st_size / MB, 5, "MB", 2)
+    row("script of a live page, gzipped", len(gzip.compress((BOOK / "ts/book.js").read_bytes())) / KB, None, "KB")
+    for name in pages("data-explorer="):
+        row(f"{name}, gzipped, with all its data", len(gzip.compress((BOOK / name).read_bytes())) / KB, 150, "KB")
+
+
+def kernel(browser):
+    """Milliseconds from a move to the kernel's answer on the picture, in JupyterLab."""
+    name, id, input = next(every_explorer())
+    with TemporaryDirectory() as folder, jupyterlab(Path(folder)) as url:
+        page = browser.new_page()
+        run_all(page, url, Path(name).with_suffix(".ipynb").name)
+        explorer = page.locator(f"[data-explorer='{id}']")
+        turns = [elsewhere(input), input["value"]] * (TURNS // 2)
+        times = [explorer.evaluate(ANSWER, [input["name"], value]) for value in turns]
+        page.close()
+    row(f"JupyterLab, move to answer, {id}, median of {TURNS}", median(times), 100)
+
+
+def make(verb, limit, folder=ROOT, what="again"):
+    start = time.monotonic()
+    done = subprocess.run(["make", verb], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"make {verb} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    row(f"make {verb} {what}", time.monotonic() - start, limit, "s")
+
+
+def from_nothing():
+    """Each verb in a clone of its own, as a newcomer meets it; pip's and npm's own caches stay."""
+    for verb, limit in (("book", 240), ("test", 480)):
+        with TemporaryDirectory() as folder:
+            subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+            make(verb, limit, folder, "from nothing")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--build", action="store_true", help="also time `make book` and `make test` in fresh clones")
+    build = options.parse_args().build
+    with sync_playwright() as playwright, chromium(playwright) as browser:
+        with quiet_server(BOOK) as served:
+            heaviest = drags(browser, served)
+            row("first live answer over http", first_answer(browser, served, *heaviest), 1000)
+        row("first live answer from the disk", first_answer(browser, BOOK.as_uri() + "/", *heaviest), 1000)
+        sizes()
+        kernel(browser)
+    make("book", 15)
+    if build:
+        from_nothing()
+    if (models := ROOT / "tests/bench_nonstationary.py").exists():
+        print()
+        subprocess.run([sys.executable, models], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main()

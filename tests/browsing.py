@@ -1,0 +1,83 @@
+"""Chromium, a quiet web server, and pages that keep account of what they ask for and complain about."""
+
+import json
+import os
+import re
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from shutil import which
+from threading import Thread
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "_build/html"
+FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # no other host exists
+NAMES = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+
+
+@contextmanager
+def chromium(playwright):
+    """The machine's own Chromium, without a window; only 127.0.0.1 can be reached from it."""
+    path = next(filter(None, map(which, filter(None, NAMES))), None)
+    if path is None:
+        pytest.fail("no Chromium found: `apt-get install chromium`, or set CHROMIUM to the program", pytrace=False)
+    started = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    yield started
+    started.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        """Nobody reads this log."""
+
+
+@contextmanager
+def quiet_server(folder):
+    """Serve `folder` on a free port of 127.0.0.1; yields its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def watched(context, site, problems):
+    """A page whose `asked` lists the addresses it loads. Requests to elsewhere and complaints go to `problems`."""
+    page = context.new_page()
+    page.asked = []
+
+    def ask(url):
+        page.asked.append(url)
+        if not url.startswith((site, "data:", "blob:")):
+            problems.append(f"{page.url} asks for {url}")
+
+    def complain(what):
+        problems.append(f"{page.url}: {what}")
+
+    page.on("request", lambda request: ask(request.url))
+    page.on("websocket", lambda socket: ask(socket.url))
+    page.on("requestfailed", lambda request: complain(f"{request.url}: {request.failure}"))
+    page.on("response", lambda answer: complain(f"{answer.url}: {answer.status}") if answer.status >= 400 else None)
+    page.on("pageerror", lambda error: complain(error))
+    page.on("console", lambda said: complain(said.text) if said.type in ("error", "warning") else None)
+    return page
+
+
+def pages(mark=""):
+    """The names of the built pages that hold `mark`; before the book is built one name, so that a test says so."""
+    found = [path for path in sorted(BOOK.rglob("*.html")) if "_static" not in path.relative_to(BOOK).parts]
+    return [path.relative_to(BOOK).as_posix() for path in found if mark in path.read_text("utf8")] or ["index.html"]
+
+
+def specs(name, folder=BOOK):
+    """What the explorers of a page know about themselves, by id."""
+    text = (folder / name).read_text("utf8")
+    found = map(json.loads, re.findall(r"<script type=.application/json. data-spec>(.*?)</script>", text, re.S))
+    return {spec["id"]: spec for spec in found}

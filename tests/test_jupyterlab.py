@@ -1,0 +1,52 @@
+"""A lesson in a real JupyterLab: run all, move a slider, and the kernel gives the numbers of the book's graph."""
+
+import numpy as np
+import pytest
+from browsing import specs
+from jupyterlab import jupyterlab, run_all
+from live import Live, shown_arrays
+
+pytestmark = pytest.mark.browser
+LESSON = "01_attention_by_hand"
+
+
+@pytest.fixture(scope="module")
+def lab(browser, book, tmp_path_factory):
+    """The lesson's page in JupyterLab, all cells run."""
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as url:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        run_all(page, url, f"{LESSON}.ipynb")
+        yield page
+        context.close()
+
+
+def test_the_kernel_answers_a_slider(lab):
+    found = [(spec, input) for spec in specs(f"lessons/{LESSON}.html").values() for input in spec["inputs"]]
+    spec, slider = next((spec, input) for spec, input in found if input["kind"] == "slider")
+    live = Live(lab, spec)
+    place = live.box(slider["name"]).locator("input[type=range]")
+    seen = [live.settled("run all", **{slider["name"]: slider["value"]})]
+    place.press("End")
+    seen.append(live.settled("End", **{slider["name"]: slider["max"]}))
+    box = place.bounding_box()
+    lab.mouse.move(box["x"] + 0.98 * box["width"], box["y"] + box["height"] / 2)
+    lab.mouse.down()
+    lab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    lab.mouse.up()
+    seen.append(live.settled("a drag"))
+    assert seen[-1]["inputs"][slider["name"]] < slider["max"]
+    numbers = [np.concatenate([x.ravel() for x in shown_arrays(state["values"], spec).values()]) for state in seen]
+    assert len({tuple(x) for x in numbers}) == 3
+
+
+def test_a_question_answers_in_a_notebook_too(lab):
+    question = lab.locator("[data-question]").first
+    says = question.locator(".ts-q-feedback")
+    heard = set()
+    for option in question.get_by_role("radio").all():
+        option.press("Space")
+        option.press("Enter")
+        heard.add((says.get_attribute("data-verdict"), says.inner_text()))
+    assert len(heard) == question.get_by_role("radio").count() > 1
+    assert sorted(verdict for verdict, _ in heard).count("right") == 1

@@ -1,0 +1,80 @@
+"""Every page of the built book, over http and from the disk: quiet, no wider than its window, live or still."""
+
+import json
+
+import pytest
+from browsing import pages, specs
+from live import first_values, picture_fault
+
+from tsattn_mini.explore.element import words
+from tsattn_mini.figures import number
+
+pytestmark = pytest.mark.browser
+WIDE, NARROW = (1280, 900), (390, 844)
+TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(el => {
+  const { right, width } = el.getBoundingClientRect();
+  return document.scrollingElement.scrollWidth > innerWidth && width && right > innerWidth;
+}).map(el => `${el.tagName}.${el.className}`).slice(0, 5)"""
+SETTLED = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.promise,
+  ...[...document.querySelectorAll("[data-explorer]")].map(el => el.explorer.ready)])"""
+
+
+@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_is_quiet_and_fits_its_window(visit, name, scheme):
+    sizes = [WIDE, NARROW] if scheme == "light" else [NARROW, WIDE]
+    page = visit(name, *sizes[0], color_scheme=scheme)
+    if name == "index.html":
+        page.wait_for_url("**/book/index.html")
+    for width, height in sizes:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(SETTLED)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width, page.evaluate(TOO_WIDE)
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ts-scheme').trim()") == scheme
+
+
+@pytest.mark.parametrize("name", pages("data-explorer="))
+@pytest.mark.parametrize("missing", ["JavaScript", "WebAssembly"])
+def test_without_a_runtime_the_picture_stands_still_and_says_so(visit, name, missing):
+    page = visit(name, java_script_enabled=missing != "JavaScript", before="delete globalThis.WebAssembly")
+    assert page.locator(".ts-explorer").count() == len(specs(name)) > 0
+    for id, spec in specs(name).items():
+        explorer = page.locator(f"[data-explorer='{id}']")
+        said = [text.inner_text() for text in explorer.locator(".ts-still:visible").all()]
+        assert said == [words("explorer")["still"]]
+        assert explorer.locator(":is(input, select, button):visible").count() == 0
+        values = first_values(spec)
+        for step in spec["steps"]:
+            plot = explorer.locator(f"[data-step='{step['name']}'] .ts-plot")
+            assert plot.locator("svg").first.is_visible()
+            assert picture_fault(step, values[step["name"]], plot.inner_html(), None) is None
+            assert number(values[step["name"]].flat[0].item()) in plot.locator("svg").first.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("name", pages("data-question="))
+def test_every_answer_to_a_question_gets_its_own_words(visit, name):
+    page = visit(name)
+    for question in page.locator("[data-question]").all():
+        data = json.loads(question.locator("script").text_content())
+        says, heard = question.locator(".ts-q-feedback"), {}
+        for answer, field in answers(question, data):
+            if data["kind"] == "choice":
+                field.press("Space")
+            else:
+                field.fill(answer)
+            field.press("Enter")
+            heard[answer] = says.get_attribute("data-verdict"), says.inner_text()
+        verdicts = [verdict for verdict, _ in heard.values()]
+        assert verdicts == ["wrong"] * (len(heard) - 1) + ["right"], heard
+        assert len(set(heard.values())) == len(heard), heard
+
+
+def answers(question, data):
+    """Every answer that has words of its own, and the field it goes into; the right one comes last."""
+    if data["kind"] == "choice":
+        wrong = [key for key in data["feedback"] if key != data["answer"]]
+        return [(key, question.locator(f"input[value='{key}']")) for key in [*wrong, data["answer"]]]
+    slips = [slip["value"] for slip in data["slips"]]
+    far = max(map(abs, [data["answer"], *slips])) + 3 * data["tolerance"]
+    return [(repr(value), question.get_by_role("textbox")) for value in [far, *slips, data["answer"]]]

@@ -1,0 +1,113 @@
+"""One formula, three runs: torch in the lesson, the page's graph in Python, and the same graph in the browser."""
+
+import json
+import warnings
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from browsing import ROOT, pages, specs, watched
+from live import PARITY, Graph, Live, apart, ask, shown_arrays
+
+from tsattn_mini.explore.explorer import Explorer
+
+pytestmark = pytest.mark.browser
+RANDOM = 20
+RUN = """async (el, states) => {
+  const found = [];
+  for (const state of states) {
+    await Promise.all(Object.entries(state).map(([name, value]) => el.explorer.set(name, value)));
+    found.push(el.explorer.values());
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module", params=pages("data-explorer="))
+def lesson(request):
+    """A lesson's page and, by id, the explorers its cells make; torch keeps the lesson's settings meanwhile."""
+    path = ROOT / "lessons" / f"{request.param.removeprefix('lessons/').removesuffix('.html')}.ipynb"
+    made, dtype = {}, torch.get_default_dtype()
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("default")
+        patch.delenv("TSATTN_BOOK", raising=False)
+        patch.chdir(path.parent)
+        # The page brings the graphs that are compared, so none is exported here.
+        patch.setattr(Explorer, "_export", lambda explorer: made.setdefault(explorer.id, explorer) and {})
+        namespace = {"__name__": path.stem}
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"{path.name}:{cell.id}", "exec"), namespace)
+        yield request.param, made
+    for explorer in made.values():
+        explorer.close()
+    torch.set_default_dtype(dtype)
+
+
+def states(spec):
+    """Every end of every handle with the others at their first values, then random states, the same every time."""
+    first = {input["name"]: input["value"] for input in spec["inputs"]}
+    draw = torch.Generator().manual_seed(5)
+    found = [{**first, input["name"]: value} for input in spec["inputs"] for value in ends(input)]
+    return found + [{i["name"]: anywhere(i, draw) for i in spec["inputs"]} for _ in range(RANDOM)]
+
+
+def ends(input):
+    match input["kind"]:
+        case "slider":
+            return [input["min"], input["max"]]
+        case "cells":
+            return [np.full(input["dims"], float(end)).tolist() for end in (input["min"], input["max"])]
+    return input.get("options", [True, False])
+
+
+def anywhere(input, draw):
+    """A random value that the handle can take; evenly on the logarithm for a log slider."""
+    u = torch.rand(input.get("dims", ()), generator=draw, dtype=torch.float64)
+    match input["kind"]:
+        case "choice":
+            return input["options"][int(u * len(input["options"]))]
+        case "toggle":
+            return bool(u < 0.5)
+    low, high = input["min"], input["max"]
+    if input.get("log"):
+        return min(high, max(low, float(low * (high / low) ** u)))
+    if input.get("integer"):
+        return low + int(u * (high - low + 1))
+    return (low + u * (high - low)).tolist()
+
+
+def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson, browser, served):
+    name, made = lesson
+    known, problems = specs(name), []
+    assert sorted(made) == sorted(known)
+    context = browser.new_context()
+    page = watched(context, served, problems)
+    page.goto(served + name)
+    for id, spec in known.items():
+        places = states(spec)
+        graph = Graph(spec)
+        for state, found in zip(places, ask(Live(page, spec).at, RUN, places), strict=True):
+            made[id].set(**state)
+            shown = shown_arrays(found, spec)
+            assert list(made[id].values) == list(shown)
+            for step, want in made[id].values.items():
+                for run, got in (("graph", graph(state)[step]), ("browser", shown[step])):
+                    assert apart(want, got) <= PARITY, f"{id}: {step} of the {run} at {json.dumps(state)}"
+    context.close()
+    assert problems == []
+
+
+def test_the_numbers_of_a_fresh_page_are_those_of_torch(lesson, browser, served):
+    name, made = lesson
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(served + name)
+    for id, spec in specs(name).items():
+        made[id].set(**{input["name"]: input["value"] for input in spec["inputs"]})
+        live = Live(page, spec)
+        for step, got in shown_arrays(live.state()["values"], spec).items():
+            assert apart(made[id].values[step], got) <= PARITY, f"{id}: {step}"
+        assert not live.faults(live.state(), {})
+    context.close()
