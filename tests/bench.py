@@ -5,8 +5,8 @@
 
 One drag update is measured with real mouse moves, one per frame, in the page itself: from the pointer event to
 the last change of the picture, plus from the start of the frame's callbacks to the first task after its paint.
-Both ends are busy time; what lies between them is waiting for the screen and is left out. Other programs that run
-meanwhile make every number worse.
+Both ends are busy time; what lies between them is waiting for the screen and is left out, and so are moves that
+change no input. Other programs that run meanwhile make every number worse.
 """
 
 import argparse
@@ -28,7 +28,8 @@ MOVES, FRESH, TURNS = 240, 5, 50
 KB, MB = 1000, 1000_000
 WATCH = """el => {
   const task = new MessageChannel();
-  let began = 0, drawn = 0, frame = 0;
+  const inputs = () => JSON.stringify(el.explorer.inputs());
+  let began = 0, drawn = 0, frame = 0, before = inputs();
   self.busy = [];
   addEventListener("pointermove", event => {
     if (!event.buttons || began) return;
@@ -38,9 +39,11 @@ WATCH = """el => {
   new MutationObserver(() => { drawn = performance.now(); }).observe(el.querySelector(".ts-shown"),
     { subtree: true, childList: true, characterData: true, attributes: true });
   task.port1.onmessage = () => {
-    if (began && drawn) {
-      busy.push(drawn - began + performance.now() - frame);
-      began = 0;
+    const painted = performance.now(), now = inputs();
+    if (now === before) began = 0;
+    else if (began && drawn) {
+      busy.push(drawn - began + painted - frame);
+      [began, before] = [0, now];
     }
     requestAnimationFrame(tick);
   };
@@ -59,7 +62,7 @@ ANSWER = """async (el, [name, value]) => {
 def elsewhere(input):
     """A value that is not the first one: a page knows its first answer without asking its graph."""
     if input["kind"] == "cells":
-        return np.full(input["dims"], float(input["max"])).tolist()
+        return np.full(input["dims"], 0.6 * input["min"] + 0.4 * input["max"]).tolist()
     return input["max"] if input["value"] != input["max"] else input["min"]
 
 
@@ -79,7 +82,7 @@ def every_explorer():
 
 
 def drag(page, id, input):
-    """Milliseconds of busy time of each update while the handle is dragged to and fro."""
+    """Milliseconds of busy time of each update while the handle is dragged back and forth."""
     explorer = page.locator(f"[data-explorer='{id}']")
     explorer.evaluate(ANSWER, [input["name"], elsewhere(input)])
     explorer.evaluate(WATCH)
@@ -87,7 +90,7 @@ def drag(page, id, input):
     target.scroll_into_view_if_needed()
     box, slider = target.bounding_box(), input["kind"] == "slider"
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    reach = 0.45 * box["width"] if slider else 70
+    reach = 0.45 * box["width"] if slider else 60
     page.mouse.move(x, y)
     page.mouse.down()
     steps = [i / 30 - 1 for i in range(60)]
