@@ -112,8 +112,8 @@ QUESTIONS = [
         }),
     choice(
         id="03-which-step", lesson=LESSON, answer=_which_step,
-        text="σ has shape (2, 1, 5) and multiplies a forecast of 4 steps. At which time step was it "
-             "computed?",
+        text="The past windows have 12 steps. Their σ has shape (2, 1, 5) and multiplies a forecast of "
+             "4 steps. At which time step was it computed?",
         hint="What does the 1 in the middle stand for?",
         options={
             "last": Option("At the last one: the forecast continues from there.",

@@ -34,10 +34,12 @@ def _twins() -> str:
 
 
 def _negative() -> str:
-    plain, turned = _row([2, 1, 0]), _row([2, 1, 0], tau=-1)
-    if bool((turned < 0).any()):
-        return "negative"
-    return "reversed" if torch.allclose(turned, plain.flip(0)) else "uniform"
+    """Is softmax(−s) the old row in reverse order, or one over it, brought to sum one?"""
+    plain, turned = _row([3, 1, 0]), _row([3, 1, 0], tau=-1)
+    inverse = 1 / plain
+    beliefs = {"negative": -plain, "reversed": plain.flip(0), "uniform": torch.full_like(plain, 1 / 3),
+               "inverse": inverse / inverse.sum()}
+    return next(name for name, belief in beliefs.items() if torch.allclose(turned, belief))
 
 
 def _minus_three() -> str:
@@ -85,15 +87,18 @@ QUESTIONS = [
         }),
     choice(
         id="05-negative-tau", lesson=LESSON, answer=_negative,
-        text="softmax(2, 1, 0) = (0.665, 0.245, 0.090). What does τ = −1 make of it?",
+        text="softmax(3, 1, 0) = (0.844, 0.114, 0.042). What does τ = −1 make of it?",
         options={
-            "reversed": Option("The same weights in reverse order.",
-                "The key that fitted best now gets least. This is why the model learns log τ and takes its "
-                "exponential: τ stays above 0."),
+            "reversed": Option("The same three weights in reverse order.",
+                "The ranking is reversed, but (0.042, 0.114, 0.844) is not what comes out. That happens only with "
+                "equally spaced scores, such as 2, 1, 0."),
+            "inverse": Option("The ranking reverses: each weight becomes proportional to 1 / A.",
+                "exp(−s) = 1 / exp(s), so the row is (0.035, 0.259, 0.705): the key that fitted best now gets "
+                "least. This is why the model learns log τ and takes its exponential: τ stays above 0."),
             "negative": Option("Negative weights.",
                 "An exponential is never negative, whatever it is given."),
             "uniform": Option("Equal weights.",
-                "That is τ = 0. At −1 the scores are −2, −1, 0: still different."),
+                "That is τ = 0. At −1 the scores are −3, −1, 0: still different."),
         }),
     choice(
         id="05-minus-three", lesson=LESSON, answer=_minus_three,
