@@ -3,7 +3,8 @@
 #   make book      build the book into _build/html
 #   make test      build the book, then run every test
 #   make lab       open the lessons in JupyterLab
-#   make lessons   run every lesson from top to bottom and store its text outputs
+#   make lessons   run every lesson from top to bottom and store its text outputs;
+#                  one alone: make lessons LESSONS=lessons/01_attention_by_hand.ipynb
 #   make web       fetch the front end's packages and bundle it
 #   make results   train the models of the comparison tables and store the tables (minutes)
 #   make bench     measure drags, first answers, page sizes and build times
@@ -66,7 +67,7 @@ clean:
 $(INSTALLED): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or newer and found " \
 		+ sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 ...")'
-	@echo "set-up: installing the pinned Python packages into .venv"
+	@echo "set-up: installing the pinned Python packages into .venv, a few minutes the first time"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@$(PIP) install -r requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
