@@ -286,5 +286,5 @@ def test_set_refuses_and_stays_where_it_was(soft, moved, message):
 
 @pytest.mark.bad_input
 def test_presets_are_checked_when_the_explorer_is_made():
-    raises("tau: expected a number between 0.01 and 16.0, got 0", presets={"off": {"tau": 0}})
+    raises(r"presets\['off'\]: tau: expected a number between 0.01 and 16.0, got 0", presets={"off": {"tau": 0}})
     raises(r"presets\['odd'\]: expected one of the inputs q, tau, got 'x'", presets={"odd": {"x": 0}})

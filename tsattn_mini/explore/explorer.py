@@ -21,6 +21,7 @@ from tsattn_mini.figures import number, scale_of, view_of
 from tsattn_mini.trace import Trace, record
 
 MOST_GRAPHS = 8
+FLOAT32 = "explorers run in float32, so convert what fn takes from outside with .float()"
 
 
 class Explorer(Element):
@@ -35,11 +36,12 @@ class Explorer(Element):
         id: unique on a page; the title in lower case with hyphens when left out.
 
     `values` holds the shown tensors at the current inputs, `set(tau=2.0)` moves inputs, and `observe(callback)`
-    calls back after every answer with a change whose `new` is `values`.
+    calls back after every answer with a change whose `new` is `values`, until `unobserve(callback)`.
 
     Raises:
-        ValueError: when `fn` takes other inputs, calls no `step`, names no step of `show`, computes in float64,
-            cannot be exported, or differs from its exported graph at an end of a handle or at a preset.
+        ValueError: when an argument is of another kind, `fn` takes other inputs, fails, calls no `step`, names no
+            step of `show`, computes in float64, cannot be exported, or differs from its exported graph at an end of
+            a handle or at a preset.
     """
 
     values = traitlets.Dict(read_only=True, help="shown step → torch tensor at the current inputs")
@@ -49,6 +51,7 @@ class Explorer(Element):
     def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str] | None = None,
                  presets: Mapping[str, Mapping[str, Any]] | None = None, title: str = "",
                  id: str | None = None) -> None:
+        _check_kinds(fn, inputs, show, presets)
         self._fn, self._inputs = fn, dict(inputs)
         self.id = id or re.sub(r"[^\w]+", "-", title.lower()).strip("-")
         if not re.fullmatch(r"[\w-]+", self.id):
@@ -56,8 +59,12 @@ class Explorer(Element):
                              f"got {self.id!r}")
         _check_signature(fn, self._inputs)
         self._now = {name: plain(kind.value) for name, kind in self._inputs.items()}
-        self._presets = {label: self._merge(moved, f"presets[{label!r}]") for label, moved in (presets or {}).items()}
-        trace = self._run(self._now)
+        self._presets = {label: self._merge(moved, self._now, f"presets[{label!r}]")
+                         for label, moved in (presets or {}).items()}
+        try:
+            trace = self._run(self._now)
+        except Exception as error:
+            raise _failure("the first values", error) from error
         self._show = _check_shown(trace, show)
         self._steps = {name: trace[name] for name in self._show}
         self._graphs = self._export()
@@ -70,10 +77,15 @@ class Explorer(Element):
 
     def set(self, **moved: Any) -> None:
         """Move inputs. Raises ValueError for a name that is no input, and for a value its handle cannot take."""
-        self._answer(self._merge(moved, "set", self._now))
+        self._answer(self._merge(moved, self._now))
 
     def observe(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
+        if not callable(handler):
+            raise ValueError(f"handler: expected a function of one change, got {handler!r}")
         super().observe(handler, names, type)
+
+    def unobserve(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
+        super().unobserve(handler, names, type)
 
     def close(self) -> None:
         """Stop talking to the front end and give the id free."""
@@ -89,12 +101,13 @@ class Explorer(Element):
                  for name, x in self.values.items()]
         return "\n".join([f"Explorer {self.id}: {handles}", *shown])
 
-    def _merge(self, moved: Mapping[str, Any], where: str, start: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        state = dict(start or {name: plain(kind.value) for name, kind in self._inputs.items()})
+    def _merge(self, moved: Mapping[str, Any], start: Mapping[str, Any], preset: str = "") -> dict[str, Any]:
+        state = dict(start)
         for name, value in moved.items():
             if name not in self._inputs:
-                raise ValueError(f"{where}: expected one of the inputs {', '.join(self._inputs)}, got {name!r}")
-            state[name] = self._inputs[name].check(value, name)
+                raise ValueError(f"{preset or 'set'}: expected one of the inputs {', '.join(self._inputs)}, "
+                                 f"got {name!r}")
+            state[name] = self._inputs[name].check(value, f"{preset}: {name}" if preset else name)
         return state
 
     def _tensors(self, state: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -109,7 +122,7 @@ class Explorer(Element):
         return trace
 
     def _read(self, trace: Trace) -> dict[str, Tensor]:
-        return {name: presentable(trace[name].tensor).detach().clone() for name in self._show}
+        return _Values({name: presentable(trace[name].tensor).detach().clone() for name in self._show})
 
     def _answer(self, state: dict[str, Any], turn: int | None = None) -> None:
         values = self._read(self._run(state))
@@ -125,7 +138,7 @@ class Explorer(Element):
         if turn is None:
             return
         try:
-            self._answer(self._merge(change.new["inputs"], "state"), turn)
+            self._answer(self._merge(change.new["inputs"], self._now), turn)
         except Exception as error:  # it has to reach the reader, not the server's log
             self.answer = {"turn": turn, "error": str(error)}
 
@@ -134,7 +147,8 @@ class Explorer(Element):
         choices = {name: kind.options for name, kind in self._inputs.items() if isinstance(kind, Choice)}
         count = prod(map(len, choices.values()))
         if count > MOST_GRAPHS:
-            raise ValueError(f"inputs: {', '.join(choices)} make {count} graphs, the most is {MOST_GRAPHS}; "
+            make = "make" if len(choices) > 1 else "makes"
+            raise ValueError(f"inputs: {', '.join(choices)} {make} {count} graphs, the most is {MOST_GRAPHS}; "
                              "give fn an integer Slider and switch with torch.where instead")
         graphs = {}
         for options in product(*choices.values()):
@@ -155,7 +169,7 @@ class Explorer(Element):
             try:
                 values = self._read(self._run(probe))
             except Exception as error:
-                raise ValueError(f"fn: fails at {where}: {error}") from error
+                raise _failure(where, error) from error
             for name, x in values.items():
                 if x.shape != self._steps[name].tensor.shape:
                     raise ValueError(
@@ -179,6 +193,26 @@ class Explorer(Element):
             "presets": [{"label": label, "values": moved} for label, moved in self._presets.items()],
             "graphs": {key: html.zipped(g) for key, g in self._graphs.items()} if in_book() else {},
         }
+
+
+class _Values(dict):
+    """The shown tensors by name; a name that is not shown is answered with those that are."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise KeyError(f"no shown step {name!r}; shown: {', '.join(self)}")
+
+
+def _check_kinds(fn: Any, inputs: Any, show: Any, presets: Any) -> None:
+    if not callable(fn):
+        raise ValueError(f"fn: expected a function, got {type(fn).__name__}")
+    mappings = {"inputs": inputs, "presets": {} if presets is None else presets}
+    if isinstance(presets, Mapping):
+        mappings |= {f"presets[{label!r}]": moved for label, moved in presets.items()}
+    for name, given in mappings.items():
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{name}: expected a dict, got {type(given).__name__}")
+    if isinstance(show, str):
+        raise ValueError(f"show: expected a list of step names, got the word {show!r}")
 
 
 def _check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
@@ -207,13 +241,22 @@ def _check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
     for name in shown:
         if name not in trace:
             raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
+        if name in ("", "__proto__"):
+            raise ValueError(f"fn: expected a step name that the page can use, got {name!r}")
+        if 0 in trace[name].shape:
+            raise ValueError(f"fn: expected at least one entry along every axis of step {name!r}, "
+                             f"got shape {trace[name].shape}")
         kind = trace[name].tensor.dtype
         if kind not in (torch.float32, torch.int64) and presentable(trace[name].tensor).dtype != torch.int64:
-            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; explorers run in float32, "
-                             "so convert what fn takes from outside with .float()")
+            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; {FLOAT32}")
     if not shown or len(set(shown)) != len(shown):
         raise ValueError(f"show: expected different names of steps, got {shown}")
     return shown
+
+
+def _failure(where: str, error: Exception) -> ValueError:
+    hint = f"; {FLOAT32}" if re.search("dtype|scalar type", str(error)) else ""
+    return ValueError(f"fn: fails at {where}: {error}{hint}")
 
 
 def _answer(values: dict[str, Tensor], turn: int | None) -> dict:

@@ -27,6 +27,7 @@ ADVICE = [
      "Python cannot branch on, index by or loop over a tensor's value in a graph: use torch.where, gather or a mask"),
     (r"linalg|svd|eig|cholesky|inverse",
      "write it with products and sums, or compute it outside fn and pass the result in"),
+    (r"aten\.(amax|amin)", "give amax and amin a dimension, or write x.max() and x.min()"),
 ]
 
 

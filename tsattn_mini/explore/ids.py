@@ -28,7 +28,8 @@ def claim(id: str) -> Claim:
     mine = Claim(cell, shell.execution_count if shell else 0)
     again = holder and shell and not in_book() and holder.cell == mine.cell and holder.run != mine.run
     if holder and not again:
-        raise ValueError(f"id: expected one that is free, got {id!r}, which another element of this page has")
+        raise ValueError(f"id: expected one that is free, got {id!r}, which another element of this page has; "
+                         "give one of them another title or id=")
     _taken[id] = mine
     return mine
 

@@ -1,13 +1,16 @@
 """The handles of an explorer: what a reader can move, and which tensor `fn` gets for it.
 
 Every kind checks its value when it is made and on every `set`, turns it into the tensor that enters the
-graph, and describes itself as JSON for the front end.
+graph, and describes itself as JSON for the front end. Numbers may come from NumPy, torch or `fractions`; they
+are kept as Python's own.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
+from reprlib import repr as short
 from typing import Any, ClassVar
 
 import torch
@@ -18,7 +21,8 @@ from torch import Tensor
 class Slider:
     """A number between `min` and `max`; `fn` gets a scalar tensor (float32, or int64 with `integer=True`).
 
-    With `log=True` equal distances on the slider are equal factors; both ends must be above 0.
+    With `log=True` equal distances on the slider are equal factors; both ends must be above 0. With
+    `integer=True` both ends must be whole.
     """
 
     value: float
@@ -30,26 +34,26 @@ class Slider:
 
     def __post_init__(self) -> None:
         for field in ("min", "max"):
-            if not _is_number(getattr(self, field)):
-                raise ValueError(f"{field}: expected a finite number, got {getattr(self, field)!r}")
+            object.__setattr__(self, field, _end(field, getattr(self, field), whole=self.integer))
         if not self.min < self.max:
             raise ValueError(f"min, max: expected min < max, got {self.min} and {self.max}")
         if self.log and self.min <= 0:
             raise ValueError(f"min: a log slider needs min > 0, got {self.min}")
         if self.log and self.integer:
             raise ValueError("log, integer: a slider is one or the other, got both")
-        self.check(self.value)
+        checked = self.check(self.value)
+        object.__setattr__(self, "value", checked if self.integer else _number(self.value))
 
     def check(self, value: Any, name: str = "value") -> float:
         """The value as a plain number. Raises ValueError unless it is finite, in range and of the right kind."""
-        value = value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
-        if not _is_number(value):
-            raise ValueError(f"{name}: expected a finite number between {self.min} and {self.max}, got {value!r}")
-        if not self.min <= value <= self.max:
-            raise ValueError(f"{name}: expected a number between {self.min} and {self.max}, got {value}")
-        if self.integer and value != int(value):
-            raise ValueError(f"{name}: expected a whole number, got {value}")
-        return int(value) if self.integer else float(value)
+        number = _number(value)
+        if number is None:
+            raise ValueError(f"{name}: expected a finite number between {self.min} and {self.max}, got {short(value)}")
+        if not self.min <= number <= self.max:
+            raise ValueError(f"{name}: expected a number between {self.min} and {self.max}, got {number}")
+        if self.integer and number != int(number):
+            raise ValueError(f"{name}: expected a whole number, got {number}")
+        return int(number) if self.integer else float(number)
 
     def tensor(self, value: float) -> Tensor:
         return torch.tensor(value, dtype=torch.int64 if self.integer else torch.float32)
@@ -73,19 +77,23 @@ class Cells:
     kind: ClassVar[str] = "cells"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", torch.as_tensor(self.value).detach().to(torch.float32))
-        if not (_is_number(self.min) and _is_number(self.max) and self.min < self.max):
-            raise ValueError(f"min, max: expected finite numbers with min < max, got {self.min!r} and {self.max!r}")
+        object.__setattr__(self, "value", _array("value", self.value).to(torch.float32))
+        for field in ("min", "max"):
+            object.__setattr__(self, field, _end(field, getattr(self, field)))
+        if not self.min < self.max:
+            raise ValueError(f"min, max: expected min < max, got {self.min} and {self.max}")
         shape = tuple(self.value.shape)
         if self.value.ndim not in (1, 2) or self.value.numel() == 0:
             raise ValueError(f"value: expected one or two axes with at least one entry, got shape {shape}")
+        if not isinstance(self.axes, str):
+            raise ValueError(f"axes: expected one string, a word per axis, got {short(self.axes)}")
         if len(self.axes.split()) != self.value.ndim:
             raise ValueError(f"axes: expected {self.value.ndim} words for shape {shape}, got {self.axes!r}")
         self.check(self.value)
 
     def check(self, value: Any, name: str = "value") -> list:
         """The entries as nested lists. Raises ValueError naming the first entry that is not finite or out of range."""
-        x = torch.as_tensor(value, dtype=torch.float64)
+        x = _array(name, value)
         if tuple(x.shape) != tuple(self.value.shape):
             raise ValueError(f"{name}: expected shape {tuple(self.value.shape)} with axes {self.axes!r}, "
                              f"got {tuple(x.shape)}")
@@ -118,10 +126,14 @@ class Choice:
     kind: ClassVar[str] = "choice"
 
     def __post_init__(self) -> None:
-        if len(self.options) < 2 or len(set(self.options)) != len(self.options):
-            raise ValueError(f"options: expected at least two different words, got {list(self.options)}")
         if not all(isinstance(o, str) for o in self.options):
             raise ValueError(f"options: expected strings, got {list(self.options)}")
+        if len(self.options) < 2 or len(set(self.options)) != len(self.options):
+            raise ValueError(f"options: expected at least two different words, got {list(self.options)}")
+        for option in self.options:  # the page trims a menu's spaces, and joins words with "|" to name a graph
+            if re.search(r"^\s|\s\s|\s$|[|\t\n\r\f\v]", option, re.ASCII):
+                raise ValueError("options: expected words parted by single spaces, none at the ends, and no '|', "
+                                 f"got {option!r}")
         self.check(self.value)
 
     def check(self, value: Any, name: str = "value") -> str:
@@ -144,13 +156,13 @@ class Toggle:
     kind: ClassVar[str] = "toggle"
 
     def __post_init__(self) -> None:
-        self.check(self.value)
+        object.__setattr__(self, "value", self.check(self.value))
 
     def check(self, value: Any, name: str = "value") -> bool:
-        value = value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
-        if not isinstance(value, bool):
-            raise ValueError(f"{name}: expected True or False, got {value!r}")
-        return value
+        flag = _item(value)
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name}: expected True or False, got {short(value)}")
+        return flag
 
     def tensor(self, value: bool) -> Tensor:
         return torch.tensor(value)
@@ -170,5 +182,33 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, Tensor) else value
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+def _item(value: Any) -> Any:
+    """A NumPy or torch scalar as what it holds; everything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def _number(value: Any) -> int | float | None:
+    """A finite number as Python's int or float; None for anything else."""
+    value = _item(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        return (int(value) if isinstance(value, Integral) else float(value)) if isfinite(value) else None
+    except OverflowError:  # 10**400 has no float
+        return None
+
+
+def _end(name: str, value: Any, whole: bool = False) -> int | float:
+    number = _number(value)
+    if number is None:
+        raise ValueError(f"{name}: expected a finite number, got {short(value)}")
+    if whole and number != int(number):
+        raise ValueError(f"{name}: expected a whole number, got {number}")
+    return int(number) if whole else number
+
+
+def _array(name: str, value: Any) -> Tensor:
+    try:
+        return torch.as_tensor(value, dtype=torch.float64).detach()
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"{name}: expected numbers in rows of one length, got {short(value)}") from error

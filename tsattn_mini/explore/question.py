@@ -96,6 +96,7 @@ class ChoiceQuestion(Question):
         super().__post_init__()
         self.expect(len(self.options) >= 2, "options", "at least two", str(len(self.options)))
         for key, option in self.options.items():
+            self.expect(isinstance(option, Option), f"options[{key!r}]", "an Option(text, feedback)", repr(option))
             self.expect(bool(option.text.strip()), f"options[{key!r}].text", "a sentence", repr(option.text))
             self.expect(bool(option.feedback.strip()), f"options[{key!r}].feedback", "a sentence",
                         repr(option.feedback))

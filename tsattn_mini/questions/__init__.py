@@ -14,6 +14,7 @@ def ask(id: str) -> QuestionElement:
 
     Raises:
         ValueError: when no question has this id; says which ids its lesson has.
+        ImportError: when the lesson's module fails; says how.
     """
     lesson = f"lesson{id[:2]}"
     known = _questions_of(lesson) if lesson in _lessons() else {q.id: q for q in all_questions()}
@@ -49,4 +50,9 @@ def _lessons() -> list[str]:
 
 @cache
 def _questions_of(lesson: str) -> dict[str, Question]:
-    return by_id(import_module(f"{__name__}.{lesson}").QUESTIONS, lesson)
+    module = f"{__name__}.{lesson}"
+    try:
+        questions = import_module(module).QUESTIONS
+    except Exception as error:
+        raise ImportError(f"{module} fails: {type(error).__name__}: {error}") from error
+    return by_id(questions, lesson)
