@@ -204,6 +204,22 @@ def test_numbers_that_are_not_finite_are_refused_with_their_place(name, bad):
 
 
 @pytest.mark.bad_input
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("q", [0.0], r"q: expected a tensor with axes 'B L H E', got list \[0\.0\]"),
+    ("tau", 0.5, "tau: expected a tensor with axes 'B 1', got float 0.5"),
+    ("delta", [0, 0], r"delta: expected a tensor with axes 'B S', got list \[0, 0\]"),
+    ("mask", torch.zeros(L, S), "mask: expected True/False, got dtype float32"),
+])
+def test_arguments_of_another_kind_are_refused_by_name(name, value, message):
+    arguments = dict(zip("qkv", draw(), strict=True)) | {name: value}
+    with pytest.raises(ValueError, match=message):
+        destationary_attention(**arguments)
+    if name in ("q", "mask"):
+        with pytest.raises(ValueError, match=message):
+            scaled_dot_product(**arguments)
+
+
+@pytest.mark.bad_input
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="H: expected a divisor of the model width M=8, got 3"):
         AttentionLayer(scaled_dot_product, M=8, H=3)

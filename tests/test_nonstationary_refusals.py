@@ -80,6 +80,10 @@ def test_numbers_whose_squares_or_products_leave_the_range_are_refused():
     refuse("v: expected finite numbers, got nan", destationary_attention, one, one, one * math.nan)
 
 
+def test_whole_numbers_are_refused_because_they_would_round_the_window():
+    refuse("x: expected floating-point numbers, got int64", stationarize, torch.arange(6).reshape(1, 3, 2))
+
+
 @pytest.mark.parametrize("length", [1, 10, 13])
 def test_a_delta_of_another_length_than_the_keys_is_refused(length):
     q = draw(2, 12, 4, 2)

@@ -150,6 +150,17 @@ def test_an_unknown_name_lists_the_known_ones():
         trace["z"]
 
 
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("name", "tensor", "axes", "message"), [
+    (torch.zeros(2), "A", "S", "name: expected a word, got Tensor"),
+    ("A", [0.0, 1.0], "S", "tensor: expected a torch tensor, got list"),
+    ("A", torch.zeros(2), ["S"], "axes: expected one word per axis, got list"),
+])
+def test_arguments_of_another_kind_are_refused_while_recording(name, tensor, axes, message):
+    with pytest.raises(ValueError, match=message), record():
+        step(name, tensor, axes=axes)
+
+
 def test_the_table_has_a_row_per_step():
     with record() as trace:
         chain(torch.ones(2, 3))

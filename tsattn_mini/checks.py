@@ -5,6 +5,7 @@ from a function that has just run, checked, on real numbers.
 """
 
 import warnings
+from reprlib import repr as short
 
 import torch
 from torch import Tensor
@@ -13,7 +14,8 @@ from torch import Tensor
 def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
 
-    A number as an axis must be that size. `None` stands for an argument that was left out.
+    A number as an axis must be that size. `None` stands for an argument that was left out. The argument `mask`
+    must hold True and False.
 
     Raises:
         ValueError: naming the argument, the axes that were expected with the sizes known so far, and what came.
@@ -24,6 +26,10 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     for name, (x, axes) in arguments.items():
         if x is None:
             continue
+        if not isinstance(x, Tensor):
+            raise ValueError(f"{name}: expected a tensor with axes {axes!r}, got {type(x).__name__} {short(x)}")
+        if name == "mask" and x.dtype != torch.bool:
+            raise ValueError(f"mask: expected True/False, got dtype {str(x.dtype).removeprefix('torch.')}")
         words = axes.split()
         wanted = [int(a) if a.isdigit() else sizes.get(a, n) for a, n in zip(words, x.shape, strict=False)]
         if len(words) != x.ndim or wanted != list(x.shape):

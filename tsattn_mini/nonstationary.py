@@ -40,9 +40,12 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
         detach: let no gradient through μ and σ, as the released code does. It matters only if something that
             trains made `x`.
     Raises:
-        ValueError: entries that are not finite (row and column are named), or whose squares are not.
+        ValueError: a tensor of integers, which would round x'; entries that are not finite (row and column are
+            named), or whose squares are not.
     """
     checks.shapes(x=(x, "B T V"))
+    if not x.is_floating_point():
+        raise ValueError(f"x: expected floating-point numbers, got {str(x.dtype).removeprefix('torch.')}")
     finite_rows(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     mu = wide.mean(1, keepdim=True)

@@ -178,11 +178,21 @@ def step(name: str, tensor: Tensor, *, axes: str, eq: str | None = None, note: s
         note: one sentence for the reader.
 
     Raises:
-        ValueError: a name used twice, or axes that do not fit the tensor or an earlier step of the same scope.
+        ValueError: while recording, an argument of another kind (the name goes first), a name used twice, or axes
+            that do not fit the tensor or an earlier step of the same scope.
     """
+    if _open:
+        _check_kinds(name, tensor, axes)
     for trace in _open:
         trace._add("/".join([*_scopes, name]), tensor, axes, eq, note)
     return tensor
+
+
+def _check_kinds(name: str, tensor: Tensor, axes: str) -> None:
+    for argument, given, kind, expected in (("name", name, str, "a word"), ("tensor", tensor, Tensor, "a torch tensor"),
+                                            ("axes", axes, str, "one word per axis")):
+        if not isinstance(given, kind):
+            raise ValueError(f"{argument}: expected {expected}, got {type(given).__name__}")
 
 
 @contextmanager
