@@ -166,12 +166,40 @@ def test_a_value_that_is_none_is_refused_by_name_and_changes_nothing(live):
         assert live[id].state() == before
 
 
-def test_an_explorer_whose_runtime_is_missing_says_so(browser, folder, book):
+def test_an_explorer_whose_runtime_is_missing_says_so_stays_where_it_was_and_tries_again(browser, folder, book):
     (folder / "ts").unlink()
     (folder / "ts").mkdir()
     (folder / "ts/book.js").symlink_to(book / "ts/book.js")
     page = browser.new_context().new_page()
     page.goto((folder / "page.html").as_uri())
-    page.locator("[data-explorer=same] [data-input] input").first.press("ArrowUp")
+    faults = []
+    page.on("pageerror", lambda error: faults.append(error))
+    explorer = page.locator("[data-explorer=same]")
+    first = explorer.evaluate("el => el.explorer.ready.then(() => [el.explorer.inputs(), el.explorer.values()])")
+    explorer.locator("[data-input] input").first.press("ArrowUp")
     page.get_by_text(SAY["failed"].split("{")[0]).filter(has_text="ort.wasm.gz.js").wait_for()
+    assert explorer.evaluate("el => [el.explorer.inputs(), el.explorer.values()]") == first
+    (folder / "ts/ort.wasm.gz.js").symlink_to(book / "ts/ort.wasm.gz.js")
+    explorer.locator("[data-input] input").first.press("ArrowUp")
+    page.get_by_text(SAY["changed"].split("{at}")[1].split("{")[0]).first.wait_for()
+    assert explorer.evaluate("el => el.explorer.values()") != first[1]
+    assert faults == []
+    page.context.close()
+
+
+def test_coming_back_to_a_page_finds_controls_and_picture_agreed(live, browser, folder):
+    page = browser.new_context().new_page()
+    address = (folder / "page.html").as_uri()
+    page.goto(address)
+    tau = page.locator("[data-explorer=views] [data-input=tau] .ts-number")
+    page.locator("[data-explorer=views]").evaluate("el => el.explorer.ready")
+    came, moved = tau.input_value(), "0.5"
+    assert came != moved
+    tau.fill(moved)
+    tau.press("Enter")
+    page.goto("about:blank")
+    page.go_back()
+    page.locator("[data-explorer=views]").evaluate("el => el.explorer.ready")
+    now = page.locator("[data-explorer=views]").evaluate("el => el.explorer.inputs().tau")
+    assert float(tau.input_value()) == pytest.approx(now, rel=1e-3)
     page.context.close()

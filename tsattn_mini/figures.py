@@ -265,10 +265,11 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
 
 
 def span(x: Tensor) -> tuple[float, float]:
-    """Lowest and highest finite value, one apart when they coincide: the ends of a line plot's axis."""
+    """Lowest and highest finite value, pulled apart when they coincide: the ends of a line plot's axis."""
     finite = x[torch.isfinite(x)].double()
     low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
-    return (low, high) if high > low else (low - 0.5, low + 0.5)
+    room = max(0.5, abs(low) * 1e-6)
+    return (low, high) if high > low else (low - room, low + room)
 
 
 def unit_points(row: Tensor, low: float, high: float) -> str:

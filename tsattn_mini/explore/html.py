@@ -1,7 +1,7 @@
 """The first picture of an explorer: still HTML with every number in it, which the front end then moves.
 
-Controls are native and labelled. Where a page cannot run (no JavaScript, no WebAssembly) they are hidden,
-and one sentence says why.
+Controls are native, labelled and disabled until the front end takes over. Where a page cannot run (no JavaScript,
+no WebAssembly) they stay so and show their values, buttons are hidden, and one sentence says why.
 """
 
 import json
@@ -49,7 +49,8 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
         f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
-        f"<div class='ts-controls ts-live'>{cells}</div><div class='ts-controls ts-live'>{dials}</div>"
+        f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
+        f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
         f"<div class='ts-guide ts-live'><div class='ts-walk'>"
         f"<button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
         f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
@@ -77,7 +78,8 @@ def _figure(step: dict, x: Tensor) -> str:
     size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
     eq = f"<span class='ts-eq'>{escape(step['eq'])}</span>" if step["eq"] else ""
     signed = step["view"] == "heat" and step["scale"] == "signed"
-    scale = f"<span class='ts-top' data-top>± {number(spread(x))}</span>" if signed else ""
+    top = f"{escape(words('explorer')['top'])} <span data-top>± {number(spread(x))}</span>"
+    scale = f"<span class='ts-top'>{top}</span>" if signed else ""
     svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"])
     return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
             f"<span class='ts-axes'>{escape(size)}</span>{scale}{eq}</figcaption>"
@@ -93,19 +95,25 @@ def _control(key: str, name: str, kind: Input, value) -> str:
             exact = escape(words("explorer")["exact"].format(name=pretty(name)))
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
                     f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' "
-                    f"value='{on!r}' aria-valuetext='{number(value)}'>"
-                    f"<input type='number' min='{kind.min!r}' max='{kind.max!r}' step='{step}' "
-                    f"value='{value:.4g}' "
-                    f"aria-label='{exact}'></div>")
+                    f"value='{on!r}' aria-valuetext='{number(value)}' autocomplete='off'>"
+                    f"{_field(value, kind, exact)}</div>")
         case Choice():
-            options = "".join(f"<option{' selected' if o == value else ''}>{escape(o)}</option>" for o in kind.options)
+            options = "".join(f"<option value='{escape(o)}'{' selected' if o == value else ''}>{escape(o)}</option>"
+                              for o in kind.options)
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
-                    f"<select id='{at}'>{options}</select></div>")
+                    f"<select id='{at}' autocomplete='off'>{options}</select></div>")
         case Toggle():
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
-                    f"<input type='checkbox' id='{at}'{' checked' if value else ''}></div>")
+                    f"<input type='checkbox' id='{at}' autocomplete='off'{' checked' if value else ''}></div>")
         case Cells():
             return _cells(name, kind, kind.tensor(value))
+
+
+def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> str:
+    """A field for a typed number. Phones show digits; a keypad for decimals has no minus."""
+    pad = "decimal" if kind.min >= 0 else "text"
+    return (f"<input type='text' class='ts-number' inputmode='{pad}' value='{value:.6g}'{style} autocomplete='off' "
+            f"aria-label='{label}'>")
 
 
 def _cells(name: str, kind: Cells, x: Tensor) -> str:
@@ -116,8 +124,7 @@ def _cells(name: str, kind: Cells, x: Tensor) -> str:
         for j, v in enumerate(row):
             at = [i, j][-x.ndim:]
             spoken = ", ".join([pretty(name), *(f"{a} {n}" for a, n in zip(words_, at, strict=True))])
-            cells += (f"<input type='number' step='any' min='{kind.min!r}' max='{kind.max!r}' value='{v:.3g}' "
-                      f"style='--v:{shade(v, 'signed', top):.3g}' aria-label='{escape(spoken)}'>")
+            cells += _field(v, kind, escape(spoken), f" style='--v:{shade(v, 'signed', top):.3g}'")
     size = " × ".join(f"{a} {n}" for a, n in zip(words_, x.shape, strict=True))
     return (f"<fieldset class='ts-control ts-cells' data-input='{escape(name)}'><legend><b>{escape(pretty(name))}</b> "
             f"<span class='ts-axes'>{escape(size)}</span></legend>"

@@ -1,5 +1,5 @@
 // An editable tensor: drag a cell up or down, use the arrow keys, or type a number.
-import { attempt, brief, clamp, within } from "./controls.js";
+import { brief, clamp, field as typed, within } from "./controls.js";
 import { shade, spread } from "./drawing.js";
 
 const PIXELS = 160; // a drag this long runs through the whole range
@@ -34,7 +34,6 @@ export function cells(box, input, set, tell) {
       focus(to);
     } else if (event.key === "Escape") {
       typing = false;
-      fields[i].value = brief(flat[i]);
     } else {
       return;
     }
@@ -64,16 +63,14 @@ export function cells(box, input, set, tell) {
     field.addEventListener("pointerdown", (event) => drag(event, i));
     field.addEventListener("focus", () => focus(i));
     field.addEventListener("input", () => { typing = true; });
-    field.addEventListener("change", () => {
-      typing = false;
-      attempt(field, input, (value) => set(nested(flat.with(i, value))), tell);
-    });
+    field.addEventListener("change", () => { typing = false; });
+    typed(field, input, (value) => set(nested(flat.with(i, value))), tell, () => brief(flat[i]));
   });
 
   return {
     check(value) {
-      const list = Array.from(value.data ?? value).flat();
-      if (list.length !== flat.length) throw new RangeError(`${input.name}: ${input.dims.join(" × ")} numbers; got ${list.length}`);
+      const list = entries(value, input.dims);
+      if (!list) throw new RangeError(`${input.name}: ${input.dims.join(" × ")} numbers, in rows or one after another; got ${JSON.stringify(value)}`);
       return nested(list.map((v) => within(v, input)));
     },
     show(value) {
@@ -82,10 +79,19 @@ export function cells(box, input, set, tell) {
       fields.forEach((field, i) => {
         field.style.setProperty("--v", shade(flat[i], "signed", top));
         if (!(typing && field === document.activeElement)) field.value = brief(flat[i]);
-        field.removeAttribute("aria-invalid");
       });
     },
   };
+}
+
+// The numbers of a tensor given as rows, as one list, or as { data }; undefined when their count is another.
+function entries(value, dims) {
+  const data = value?.data ?? value;
+  if (!Array.isArray(data) && !ArrayBuffer.isView(data)) return undefined;
+  const list = Array.from(data);
+  const inRows = dims.length === 2 && list.length === dims[0] && list.every((row) => Array.isArray(row) && row.length === dims[1]);
+  const inLine = list.length === dims.reduce((a, b) => a * b, 1) && !list.some(Array.isArray);
+  return inRows || inLine ? list.flat() : undefined;
 }
 
 function rows(list, columns) {

@@ -1,6 +1,7 @@
 // One control per input. Each has `check` (a value, or an error that says what it takes) and `show`.
 import { number } from "./number.js";
 import { cells } from "./cells.js";
+import { readNumber } from "./read_number.js";
 import { fill, words } from "./words.js";
 
 export function control(element, input, set, tell) {
@@ -11,18 +12,21 @@ export function control(element, input, set, tell) {
 function slider(box, input, set, tell) {
   const [range, exact] = box.querySelectorAll("input");
   const toRange = (v) => (input.log ? Math.log10(v) : v);
-  const fromRange = (p) => clamp(Number((input.log ? 10 ** p : p).toPrecision(4)), input); // as the field shows it
+  const places = digits(input);
+  const write = (v) => (input.integer ? String(v) : brief(v, places));
+  const fromRange = (p) => clamp(Number(write(input.log ? 10 ** p : p)), input); // as the field shows it
+  let now = input.value;
 
   range.addEventListener("input", () => set(fromRange(Number(range.value))));
-  exact.addEventListener("change", () => attempt(exact, input, set, tell));
+  field(exact, input, set, tell, () => write(now));
 
   return {
     check: (value) => within(value, input),
     show(value) {
+      now = value;
       range.value = toRange(value);
       range.setAttribute("aria-valuetext", number(value));
-      exact.removeAttribute("aria-invalid");
-      exact.value = brief(value, 4);
+      exact.value = write(value);
     },
   };
 }
@@ -51,17 +55,21 @@ function toggle(box, input, set) {
   };
 }
 
-// A typed number goes in when it fits; otherwise the field says so and the last value stays.
-export function attempt(field, input, set, tell) {
-  const value = field.value.trim() === "" ? NaN : Number(field.value);
-  try {
-    within(value, input);
-  } catch {
-    field.setAttribute("aria-invalid", "true");
-    return tell(fill(words("explorer").refused, { name: input.label, min: number(input.min), max: number(input.max) }));
-  }
-  field.removeAttribute("aria-invalid");
-  return set(value);
+// A typed number goes in when it fits. When it does not, the message says what would, and the last value comes back.
+export function field(node, input, set, tell, last) {
+  node.addEventListener("change", () => {
+    const { value } = readNumber(node.value);
+    try {
+      set(within(value, input));
+    } catch {
+      const say = words("explorer");
+      node.value = last();
+      tell(fill(input.integer ? say.refusedWhole : say.refused, { name: input.label, min: number(input.min), max: number(input.max) }));
+    }
+  });
+  node.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") node.value = last();
+  });
 }
 
 export function within(value, { name, min, max, integer }) {
@@ -73,6 +81,11 @@ export function within(value, { name, min, max, integer }) {
 
 export function clamp(value, { min, max }) {
   return Math.min(max, Math.max(min, value));
+}
+
+// Significant digits that tell a thousandth of the range apart.
+function digits({ min, max, log }) {
+  return log ? 4 : Math.max(4, 3 + Math.ceil(Math.log10(Math.max(Math.abs(min), Math.abs(max)) / (max - min))));
 }
 
 export function brief(value, places = 3) {

@@ -87,7 +87,8 @@ function span(data) {
     high = Math.max(high, Number(v));
   }
   if (low > high) return [0, 1];
-  return high > low ? [low, high] : [low - 0.5, low + 0.5];
+  const room = Math.max(0.5, Math.abs(low) * 1e-6);
+  return high > low ? [low, high] : [low - room, low + room];
 }
 
 function write(node, text) {

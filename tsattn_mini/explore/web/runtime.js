@@ -12,6 +12,7 @@ function wake() {
     ort.env.wasm.wasmBinary = bytes;
     ort.env.logLevel = "error";
   });
+  awake.catch(() => { awake = undefined; }); // the next move tries again
   return awake;
 }
 
@@ -45,6 +46,7 @@ export function graphBackend(spec) {
   function session(key) {
     sessions[key] ??= Promise.all([unzip(spec.graphs[key]), wake()])
       .then(([bytes]) => ort.InferenceSession.create(bytes, { executionProviders: ["wasm"] }));
+    sessions[key].catch(() => { delete sessions[key]; });
     return sessions[key];
   }
 

@@ -23,9 +23,9 @@ export function walk(element, steps) {
   buttons.forEach((button, i) => {
     button.addEventListener("click", () => go(i, "click"));
     button.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-      if (!by) return;
-      go(now + by, "key");
+      const to = { ArrowRight: now + 1, ArrowDown: now + 1, ArrowLeft: now - 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
+      if (to === undefined) return;
+      go(to, "key");
       event.preventDefault();
     });
   });
