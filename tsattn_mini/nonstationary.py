@@ -166,7 +166,7 @@ def destationary_attention(
     tau = torch.ones_like(q[:, :1, 0, 0], dtype=dtype) if tau is None else tau.to(dtype)
     delta = torch.zeros_like(k[:, :, 0, 0], dtype=dtype) if delta is None else delta.to(dtype)
     QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), k.to(dtype)), axes="B H L S", eq="Q Kᵀ",
-              note="Every query meets every key, in the stationarized series.")
+              note="Every query meets every key: one dot product per pair.")
     tau = _keep_finite(q, k, tau, delta, QK)
     tau = step("tau_4d", tau[:, :, None, None], axes="B 1 1 1", eq="τ", note="One factor per window.")
     delta = step("delta_4d", delta[:, None, None, :], axes="B 1 1 S", eq="1 δᵀ", note="One shift per key.")
