@@ -199,7 +199,7 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
             on = shade(v, scale, top)
             text = (f"<text x='{left + (j + .5) * w:g}' y='{up + (i + .5) * h + 4:g}'>{write(v)}</text>"
                     if w >= 24 else "")
-            out.append(f"<g class='ts-cell' style='--v:{on:.3g}'><rect x='{left + j * w}' y='{up + i * h}' "
+            out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
     return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))

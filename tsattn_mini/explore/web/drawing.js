@@ -10,12 +10,13 @@ export function drawing(plot, { view, scale }) {
 
 function heat(plot, scale) {
   const cells = [...plot.querySelectorAll(".ts-cell")];
+  const rects = cells.map((cell) => cell.querySelector("rect"));
   const texts = cells.map((cell) => cell.querySelector("text"));
   const short = plot.querySelector(".ts-brief") ? brief : number;
   return (data) => {
     const top = spread(data);
     for (let i = 0; i < cells.length; i++) {
-      cells[i].style.setProperty("--v", shade(Number(data[i]), scale, top));
+      rects[i].style.setProperty("--v", shade(Number(data[i]), scale, top));
       if (texts[i]) write(texts[i], short(data[i]));
     }
     return top;
