@@ -14,20 +14,20 @@ def _new_quarters() -> float:
 
 
 def _winner(series: str) -> str:
-    results = load()
+    results = load("nonstationary")
     return min((m for s, m in results.pairs() if s == series), key=lambda m: results[series, m, "mse"].mean)
 
 
 def _separable(series: str) -> str:
     """Can the table tell which of the two stationarized models has the smaller squared error?"""
-    plain, steered = (load()[series, model, "mse"] for model in ("stationarized", "with τ, δ"))
+    plain, steered = (load("nonstationary")[series, model, "mse"] for model in ("stationarized", "with τ, δ"))
     if plain.overlaps(steered):
         return "open"
     return "steered" if steered.mean < plain.mean else "plain"
 
 
 def _copies() -> str:
-    plain = load()["macro", "stationarized", "copies"].mean
+    plain = load("nonstationary")["macro", "stationarized", "copies"].mean
     return "same" if plain < 0.01 else "apart"
 
 

@@ -8,11 +8,9 @@ from importlib.resources import files
 from math import sqrt
 from statistics import mean, stdev
 
-from tsattn_mini.figures import Table
+from scipy.stats import t as student
 
-FIELDS = ("series", "model", "seed", "mse", "mae", "epoch", "between", "copies")
-# two-sided 95 % quantiles of Student's t with 1, 2, 3, … degrees of freedom
-T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+from tsattn_mini.figures import Table
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,12 @@ def interval(values: Sequence[float]) -> Interval:
     """Mean ± t · s / √n, with Student's t for n - 1 degrees of freedom. One value alone gets width 0.
 
     Raises:
-        ValueError: no value, or more than 16.
+        ValueError: no value.
     """
     n = len(values)
-    if not 1 <= n <= len(T95) + 1:
-        raise ValueError(f"values: expected 1 to {len(T95) + 1} numbers, got {n}")
-    return Interval(mean(values), T95[n - 2] * stdev(values) / sqrt(n) if n > 1 else 0.0)
+    if not n:
+        raise ValueError("values: expected at least one number, got none")
+    return Interval(mean(values), float(student.ppf(0.975, n - 1)) * stdev(values) / sqrt(n) if n > 1 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Results:
                      [(s, m, *(cell(s, m, c) for c in columns)) for s, m in self.pairs()])
 
 
-def load(name: str = "nonstationary") -> Results:
+def load(name: str) -> Results:
     """The stored table `name`."""
     folder = files(__package__)
     with folder.joinpath(f"{name}.csv").open(encoding="utf8", newline="") as lines:

@@ -1,14 +1,16 @@
-"""Compute the stored tables anew: `python -m tsattn_mini.results`."""
+"""Compute the stored tables anew: `python -m tsattn_mini.results`, or some of them by name."""
 
 import csv
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import torch
 
-from tsattn_mini.results import FIELDS, Results, nonstationary
+from tsattn_mini.results import Results, nonstationary
 
+TABLES = {"nonstationary": nonstationary}  # name → module with about() and rows()
 FOLDER = Path(__file__).parent
 
 
@@ -23,23 +25,31 @@ def commit() -> str:
 
 
 def write(name: str, results: Results, folder: Path = FOLDER) -> None:
-    """Store `results` as `name.csv` and `name.json`; four decimals, while seeds differ in the second."""
+    """Store `results` as `name.csv` and `name.json`; four decimals, while seeds differ in the second.
+
+    A column for every number that any row has; where a row lacks it, the field is empty.
+    """
+    fields = list(dict.fromkeys(key for row in results.rows for key in row))
     with (folder / f"{name}.csv").open("w", encoding="utf8", newline="") as out:
-        table = csv.DictWriter(out, FIELDS, lineterminator="\n")
+        table = csv.DictWriter(out, fields, lineterminator="\n")
         table.writeheader()
         table.writerows({k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()} for row in results.rows)
     about = json.dumps(results.about, indent=1, ensure_ascii=False)
     (folder / f"{name}.json").write_text(about + "\n", encoding="utf8")
 
 
-def main() -> None:
-    about = {"commit": commit(), "torch": torch.__version__.partition("+")[0], **nonstationary.about()}
-    rows = []
-    for row in nonstationary.rows():
-        rows.append(row)
-        print("  ".join(f"{k} {v:.4f}" if isinstance(v, float) else f"{v}" for k, v in row.items()), flush=True)
-    write("nonstationary", Results(tuple(rows), about))
+def main(names: list[str]) -> None:
+    unknown = sorted(set(names) - set(TABLES))
+    if unknown:
+        raise SystemExit(f"no table {', '.join(unknown)}; the tables are {', '.join(TABLES)}")
+    for name in names or TABLES:
+        about = {"commit": commit(), "torch": torch.__version__.partition("+")[0], **TABLES[name].about()}
+        rows = []
+        for row in TABLES[name].rows():
+            rows.append(row)
+            print("  ".join(f"{k} {v:.4f}" if isinstance(v, float) else f"{v}" for k, v in row.items()), flush=True)
+        write(name, Results(tuple(rows), about))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
