@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.official import nonstationary
+from tsattn_mini.official import kite_kgc, nonstationary
 
 Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
 
-REPLAYS: dict[tuple[str, str], Replay] = {**nonstationary.REPLAYS}
+REPLAYS: dict[tuple[str, str], Replay] = {**nonstationary.REPLAYS, **kite_kgc.REPLAYS}
 CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {"nonstationary": nonstationary.load}
 
 
