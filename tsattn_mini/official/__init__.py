@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.official import kite_kgc, nonstationary
+from tsattn_mini.official import engram, kite_kgc, nonstationary
 
 Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
 
-REPLAYS: dict[tuple[str, str], Replay] = {**nonstationary.REPLAYS, **kite_kgc.REPLAYS}
-CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {"nonstationary": nonstationary.load}
+REPLAYS: dict[tuple[str, str], Replay] = {**nonstationary.REPLAYS, **engram.REPLAYS, **kite_kgc.REPLAYS}
+CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {"nonstationary": nonstationary.load, "engram": engram.load}
 
 
 def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -40,7 +40,8 @@ def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         raise ValueError(f"arrays: no module here replays {cls} of {file}; known: {known}")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the released code warned about nothing
-        answer = REPLAYS[file, cls](config["params"], _tensors(arrays, "w/"), _tensors(arrays, "in/"))
+        params = {**config["params"], **({"vocab": config["vocab"]} if "vocab" in config else {})}
+        answer = REPLAYS[file, cls](params, _tensors(arrays, "w/"), _tensors(arrays, "in/"))
     return {name: t.numpy() for name, t in answer.items()}
 
 
@@ -62,7 +63,8 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
         path_or_dict: a file written by `torch.save(model.state_dict(), path)`, or the state dict itself.
             Names may carry the prefix "module." of `DataParallel`.
         model: "nonstationary", which needs `label_len`, `pred_len` and `n_heads` in `config`, and
-            `activation="relu"` if it was trained with that.
+            `activation="relu"` if it was trained with that; or "engram", one layer, which needs `vocab`, `layers`,
+            `layer`, `sizes`, `H` and `pad` to know which row an n-gram has.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
