@@ -12,7 +12,7 @@ from tsattn_mini.official import REPLAYS, replay
 
 FOLDER = Path(__file__).parent / "golden"
 TOLERANCE = 2e-6  # of the array's largest finite number
-LOOSER = {"mid/time_freq": 5e-5}
+LOOSER = {"mid/time_freq": 5e-5, "out/granger_raw_lag4": 1e-3}  # the last is ill-conditioned in the released float32
 MARGINS = {"topk_gap", "gumbel_margin"}  # how far a choice was from flipping; not computed here
 
 
