@@ -1,0 +1,133 @@
+"""Flows in one dimension whose velocity is known exactly: what a perfectly trained network would say.
+
+The source is independent of the target, and the path is straight (`flow.path`). Given that a particle is at y at
+time s, its velocity Y - Y_0 still has a spread; a network trained with the squared error learns its mean, one
+trained with the absolute error its median. Lessons 10 and 11 watch particles follow both.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Number = int | float | Float[Tensor, ""]
+Numbers = int | float | Float[Tensor, "..."]
+Gaussian = tuple[Numbers, Numbers]  # mean, standard deviation
+
+
+def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: Gaussian,
+                      source: Gaussian = (0.0, 1.0)) -> Float[Tensor, "..."]:
+    """E[Y - Y_0 | Y_s = y] between N(m_0, σ_0²) and N(m_1, σ_1²), each given as (mean, standard deviation).
+
+    Y_s has mean m = s m_1 + (1-s) m_0 and variance s² σ_1² + (1-s)² σ_0²; the velocity is
+    m_1 - m_0 + (s σ_1² - (1-s) σ_0²) / variance · (y - m). A width may be 0, but not where it alone counts.
+    """
+    (m0, sd0), (m1, sd1) = source, target
+    variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
+    return m1 - m0 + (s * sd1 ** 2 - (1 - s) * sd0 ** 2) / variance * (y - s * m1 - (1 - s) * m0)
+
+
+def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Float[Tensor, " K"],
+                     means: Float[Tensor, " K"], stds: Float[Tensor, " K"], source: Gaussian = (0.0, 1.0)
+                     ) -> Float[Tensor, " B"]:
+    """E[Y - Y_0 | Y_s = y] towards a mixture of Gaussians: each component's velocity, weighted by its odds at y.
+
+    Standard deviations of 0 are points; the velocity is then defined for s < 1.
+    """
+    y, s = y[:, None], s[:, None]
+    m0, sd0 = source
+    sd = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
+    z = (y - s * means - (1 - s) * m0) / sd
+    odds = torch.softmax(weights.log() - sd.log() - z ** 2 / 2, dim=-1)
+    return (odds * gaussian_velocity(y, s, (means, stds), source)).sum(-1)
+
+
+def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    """Where a constant velocity error of 1 ends: how far the exact flow between two Gaussians carries it.
+
+    An error made at time s is multiplied by σ_1 / sqrt((s σ_1)² + ((1-s) σ_0)²) until s = 1. The integral over s is
+    (asinh r + asinh 1/r) / sqrt(1 + r²) with r = σ_0 / σ_1: 1.25 at r = 1, large for a narrow source, small for a
+    wide one.
+    """
+    r = source_std / target_std
+    return (torch.asinh(r) + torch.asinh(1 / r)) / (1 + r ** 2).sqrt()
+
+
+def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, source: Gaussian = (0.0, 1.0)
+                    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Mean and standard deviation of what v̂ = v_u + ω (v_c - v_u) makes of the source, without any step error.
+
+    Both velocities are straight lines in y, so the result is Gaussian. Its width is the geometric mixture
+    σ_u^(1-ω) σ_c^ω. Its mean is an integral over s, taken with 64 Gauss-Legendre nodes.
+    """
+    s, node_weights = legendre()
+    omega = torch.as_tensor(omega, dtype=s.dtype)
+    weights = torch.stack([1 - omega, omega])[:, None]
+    means, stds = (torch.stack([torch.as_tensor(g[i], dtype=s.dtype) for g in (marginal, conditional)])[:, None]
+                   for i in (0, 1))
+    m0, sd0 = source
+    widths = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
+    growth = (weights * widths.log()).sum(0).exp()  # ∏ width^weight: how wide the cloud is at time s
+    end = (weights * stds.log()).sum().exp()
+    at_zero = gaussian_velocity(torch.zeros_like(s), s, (means, stds), source)  # where each line meets y = 0
+    mean = end * (m0 / sd0 + (node_weights * (weights * at_zero).sum(0) / growth).sum())
+    return mean, end
+
+
+def legendre(nodes: int = 64) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
+    """Nodes and weights of the Gauss-Legendre rule on [0, 1], float64."""
+    i = torch.arange(1, nodes, dtype=torch.float64)
+    off = i / (4 * i ** 2 - 1).sqrt()
+    x, vectors = torch.linalg.eigh(torch.diag(off, 1) + torch.diag(off, -1))
+    return (x + 1) / 2, vectors[0] ** 2
+
+
+def two_point_median(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number) -> Float[Tensor, " B"]:
+    """The median of Y - Y_0 given Y_s = y < ∞, s < 1, for Y = +1 with probability p, else -1, and source N(0, 1).
+
+    Whichever of the two points is more likely there takes all: (±1 - y) / (1 - s).
+    """
+    log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
+    return (torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype) - y) / (1 - s)
+
+
+def two_point_share(p: Number) -> Float[Tensor, ""]:
+    """The share of particles that `two_point_median` brings to +1: Φ(√(2 logit p)) for p ≥ ½, not p.
+
+    A particle that started at y_0 and heads for +1 is at (1-s) y_0 + s; it stays the likelier side for all s unless
+    y_0 < -√(2 logit p). For p < ½ the other point wins by the same rule.
+    """
+    log_odds = torch.logit(torch.as_tensor(p, dtype=torch.float64))
+    return torch.special.ndtr(log_odds.sign() * (2 * log_odds.abs()).sqrt())
+
+
+def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: str = "l2") -> Float[Tensor, " B"]:
+    """The mean ("l2") or median ("l1") of Y - Y_0 given Y_s = y, 0 ≤ s < 1, for Y ~ Exp(1) and source N(0, 1).
+
+    Y given Y_s = y is a normal with mean y/s - t² and width t = (1-s)/s, cut off below 0; at s = 0 it is Exp(1).
+    """
+    if kind not in ("l2", "l1"):
+        raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
+    t = (1 - s) / s.clamp(min=1e-3)
+    a = t - y / (1 - s)  # the cut, in widths above the normal's mean
+    beyond = _hazard(a) - a if kind == "l2" else _median_beyond(a)
+    inner = torch.where(s < 1e-3, math.log(2) if kind == "l1" else 1.0, t * beyond)
+    return (inner - y) / (1 - s)
+
+
+def _hazard(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Density over tail of a standard normal at `a`: the mean of what lies beyond `a`."""
+    return math.sqrt(2 / math.pi) / torch.special.erfcx(a / math.sqrt(2))
+
+
+def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """How far above `a` the median of a standard normal's tail beyond `a` lies: log tail(z) = log tail(a) - log 2.
+
+    Newton's rule; the logarithm of the tail is nearly a straight line where the normal itself would underflow.
+    """
+    half = torch.special.log_ndtr(-a) - math.log(2)
+    z = torch.where(a > 0, a + math.log(2) / a.clamp(min=1.0), 0.0)
+    for _ in range(6):
+        z = z + (torch.special.log_ndtr(-z) - half) / _hazard(z)
+    return z - a
