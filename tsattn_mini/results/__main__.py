@@ -29,7 +29,8 @@ def write(name: str, results: Results, folder: Path = FOLDER) -> None:
 
     A column for every number that any row has; where a row lacks it, the field is empty.
     """
-    fields = list(dict.fromkeys(key for row in results.rows for key in row))
+    rows = sorted(results.rows, key=len, reverse=True)  # a baseline has fewer columns; the fullest row orders them
+    fields = list(dict.fromkeys(key for row in rows for key in row))
     with (folder / f"{name}.csv").open("w", encoding="utf8", newline="") as out:
         table = csv.DictWriter(out, fields, lineterminator="\n")
         table.writeheader()
