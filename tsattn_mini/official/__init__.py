@@ -16,13 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.official import engram, kite_kgc, kite_prior, nonstationary
+from tsattn_mini.official import engram, kite, kite_kgc, kite_prior, nonstationary
 
 Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
 
 REPLAYS: dict[tuple[str, str], Replay] = {
-    **nonstationary.REPLAYS, **engram.REPLAYS, **kite_kgc.REPLAYS, **kite_prior.REPLAYS}
-CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {"nonstationary": nonstationary.load, "engram": engram.load}
+    **nonstationary.REPLAYS, **engram.REPLAYS, **kite.REPLAYS, **kite_kgc.REPLAYS, **kite_prior.REPLAYS}
+CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {
+    "nonstationary": nonstationary.load, "engram": engram.load, "kite": kite.load}
 
 
 def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

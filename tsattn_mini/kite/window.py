@@ -1,0 +1,57 @@
+"""Windows as KITE's network reads them: standardised rows, one per endogenous series, each with its condition."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tsattn_mini import checks
+from tsattn_mini.trace import meaning, step
+
+EPS = 1e-5  # added to the variance: a constant series gets σ = 0.00316
+
+
+class Condition(NamedTuple):
+    """What the network is told, one line a row: prior (not normalised yet), exogenous pasts and futures."""
+
+    S: Float[Tensor, "R 1 D"]
+    x_exo: Float[Tensor, "R D T"]
+    y_exo: Float[Tensor, "R D F"] | None
+
+    def times(self, keep: Float[Tensor, "R 1 1"] | float) -> "Condition":
+        """The same, times `keep`: with 0 there is nothing left to be told, and the network sees zeros."""
+        return Condition(*(None if part is None else part * keep for part in tuple(self)))
+
+    def repeat(self, P: int) -> "Condition":
+        """Every row P times, one after the other."""
+        return Condition(*(None if part is None else part.repeat_interleave(P, dim=0) for part in tuple(self)))
+
+
+class Window(NamedTuple):
+    """Standardised windows as B·N rows, in the order b·N + n, with the level and scale of every row."""
+
+    x: Float[Tensor, "R T"]
+    condition: Condition
+    mu: Float[Tensor, "R 1"]
+    sigma: Float[Tensor, "R 1"]
+
+
+@meaning("save statistics")
+def standardise(x: Float[Tensor, "B T V"]
+                ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
+    """x' = (x - μ) / σ for every variable of every window, and μ, σ = sqrt(Σ (x - μ)² / (T - 1) + 10⁻⁵).
+
+    Lesson 03's `stationarize` divides by T instead; here it is T - 1, as in the released KITE.
+
+    Raises:
+        ValueError: fewer than two steps.
+    """
+    checks.shapes(x=(x, "B T V"))
+    if x.shape[1] < 2:
+        raise ValueError(f"x: expected at least 2 steps of the past, whose spread is measured, got {x.shape[1]}")
+    mu = x.mean(1, keepdim=True)
+    mu = step("mu", mu + (x - mu).mean(1, keepdim=True), axes="B 1 V", eq="μ = mean_t x", note="The level.")
+    var = (x - mu).square().sum(1, keepdim=True) / (x.shape[1] - 1)
+    sigma = step("sigma", (var + EPS).sqrt(), axes="B 1 V", eq="σ = sqrt(Σ (x - μ)² / (T-1) + 1e-5)",
+                 note="The scale; never 0.")
+    return step("x_norm", (x - mu) / sigma, axes="B T V", eq="(x - μ) / σ", note="The past around zero."), mu, sigma
