@@ -39,7 +39,7 @@ def test_a_number_reads_back_within_its_last_place():
 @pytest.mark.parametrize(("axes", "shape", "view"), [
     ("L S", (3, 5), "heat"), ("B H L S", (1, 1, 3, 5), "heat"), ("S", (5,), "bars"), ("B S", (1, 5), "bars"),
     ("T", (12,), "lines"), ("T V", (12, 5), "lines"), ("V F", (5, 4), "lines"), ("F T", (4, 12), "heat"),
-    ("", (), "heat"), ("B L", (1, 1), "heat"),
+    ("", (), "heat"), ("B L", (1, 1), "heat"), ("P s", (9, 21), "lines"), ("2 y", (2, 61), "lines"),
 ])
 def test_the_axes_choose_the_picture(axes, shape, view):
     assert view_of(axes, shape) == view

@@ -17,7 +17,7 @@ from math import inf, isfinite, isnan, sqrt
 import torch
 from torch import Tensor
 
-TIME_AXES = {"T", "F"}
+CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
 ZERO, WARM, COOL = (245, 245, 242), (240, 138, 36), (74, 144, 226)
 
 
@@ -63,14 +63,14 @@ def bars(x: Tensor, axes: str, *, title: str = "") -> Figure:
 
 
 def lines(x: Tensor, axes: str, *, title: str = "") -> Figure:
-    """One curve per row along the time axis (`T` or `F`); without one, along the last axis."""
+    """One curve per row along the one of the axes `T`, `F`, `s`, `y` it has; without one, along the last axis."""
     return _figure(x, axes, title, None, "lines")
 
 
 def view_of(axes: str, shape: Sequence[int]) -> str:
-    """The picture that fits: `"lines"` along one time axis, `"bars"` for one other axis, else `"heat"`."""
+    """The picture that fits: `"lines"` along one of `CURVE_AXES`, `"bars"` for one other axis, else `"heat"`."""
     words = [a for a, n in zip(axes.split(), shape, strict=True) if n > 1]
-    if len(words) in (1, 2) and sum(w in TIME_AXES for w in words) == 1:
+    if len(words) in (1, 2) and sum(w in CURVE_AXES for w in words) == 1:
         return "lines"
     return "bars" if len(words) == 1 else "heat"
 
@@ -244,7 +244,7 @@ def _bars(x: Tensor, word: str, label: str) -> str:
 def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     """`data-from`, `data-by` and `data-points` say where in the flat tensor a curve lies."""
     width, height, left = 300, 110, 52
-    down = len(words) == 2 and words[0] in TIME_AXES and words[1] not in TIME_AXES  # time runs down the columns
+    down = len(words) == 2 and words[0] in CURVE_AXES and words[1] not in CURVE_AXES  # time runs down the columns
     x = values.T if down else values.reshape(-1, values.shape[-1] if values.ndim else 1)
     word, (rows, n), (low, high) = words[0 if down else -1] if words else "", x.shape, span(x)
     curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' "
