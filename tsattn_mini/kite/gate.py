@@ -61,7 +61,7 @@ def _weights(logits: Tensor, mask: Tensor | None, words: str) -> Tensor:
     _check_shared("mask", mask, logits)
     empty = mask.all(-1, keepdim=True)
     checks.warn_empty_rows(empty[..., 0])
-    logits = step("logits", logits.masked_fill(mask & ~empty, -torch.inf), axes=words,
+    logits = step("logits", logits.masked_fill(mask, -torch.inf), axes=words,
                   eq="A_b + S̃ ⊙ A_g + log(S̃ + δ), or -∞", note="A masked pair stands at -∞: no lead buys it back.")
     return step("A", torch.softmax(logits, dim=-1).masked_fill(empty, 0.0), axes=words, eq="Eq. 13: softmax(logits)",
                 note="Each row spends one unit of attention, or none if all its keys are masked.")
