@@ -78,8 +78,9 @@ class ShortConvolution(nn.Module):
         checks.shapes(v_gated=(v_gated, "B L C M"), v=(v, "B L M"), alpha=(alpha, "B L C"))
         C, M, K = *self.gain.shape, self.weight.shape[-1]
         if self.conv_gate == "input":
-            x = step("v_norm", alpha[..., None] * rms_norm(v[:, :, None], self.gain, EPS), axes="B L C M",
-                     eq="α RMSNorm(v)", note="Its size is α, its direction that of v.")
+            normed = rms_norm(v, eps=EPS)[:, :, None] * self.gain
+            x = step("v_norm", alpha[..., None] * normed, axes="B L C M", eq="α RMSNorm(v)",
+                     note="Its size is α, its direction that of v.")
         else:
             x = step("v_norm", rms_norm(v_gated, self.gain, EPS), axes="B L C M", eq="RMSNorm(ṽ)",
                      note="The size of ṽ is divided out, and α with it.")

@@ -59,7 +59,7 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
     return net
 
 
-def _hashes(vocab: Sequence[tuple[str, str]], settings: Mapping[str, Any]) -> dict[int, NgramHash]:
+def _hashes(vocab: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> dict[int, NgramHash]:
     texts, raw = zip(*vocab, strict=True)
     return ngram_hashes(Compression(texts, raw, keep_negative=RELEASED["keep_negative"]), settings["layers"],
                         settings["sizes"], settings["H"], settings["pad"], settings.get("seed", 0))
