@@ -1,13 +1,11 @@
-"""Flow matching: plain loops, limits, the exact flows in one dimension, and the numbers of the claims."""
+"""Flow matching, guidance and the sampler: plain loops, names, limits, export, refusals."""
 
 import math
 
-import numpy
 import onnxruntime
 import pytest
 import torch
 from forecasters import draw
-from scipy import stats
 from torch.testing import assert_close
 
 from tsattn_mini import record
@@ -15,17 +13,9 @@ from tsattn_mini.explore.export import difference, export
 from tsattn_mini.kite import exact
 from tsattn_mini.kite.flow import euler, flow_loss, guide, path, point_forecast, target_velocity
 
-NODES, WEIGHTS = map(torch.from_numpy, numpy.polynomial.hermite_e.hermegauss(80))
-WEIGHTS = WEIGHTS / WEIGHTS.sum()  # the mean of f(Y_0), Y_0 ~ N(0, 1), is WEIGHTS @ f(NODES)
-
 
 def scalar(number):
     return torch.tensor(number, dtype=torch.float64)
-
-
-def moments(y):
-    mean = WEIGHTS @ y
-    return float(mean), float((WEIGHTS @ (y - mean) ** 2).sqrt())
 
 
 # Loops
@@ -127,124 +117,7 @@ def test_one_step_from_any_source_takes_each_particle_to_where_the_mean_velocity
     assert_close(end, torch.full_like(end, 0.7), rtol=0, atol=1e-15)
 
 
-# Exact velocities against quadrature over everything that could have made Y_s
-
-
-def conditional(y, s, density, low, high):
-    """Mean and median of Y - Y_0 at Y_s = y, from the density of Y and the source N(0, 1): 200,000 small sums."""
-    edges = numpy.linspace(low, high, 200_001)
-    targets = (edges[1:] + edges[:-1]) / 2
-    weight = density(targets) * stats.norm.pdf((y - s * targets) / (1 - s))
-    share = numpy.concatenate([[0], weight.cumsum() / weight.sum()])
-    mean, median = (weight * targets).sum() / weight.sum(), numpy.interp(0.5, share, edges)
-    return (mean - y) / (1 - s), (median - y) / (1 - s)
-
-
-@pytest.mark.parametrize(("y", "s"), [(0.4, 0.5), (-0.6, 0.3), (1.2, 0.8)])
-def test_exact_velocities_equal_quadrature(y, s):
-    at, time = scalar([y]), scalar([s])
-    mean, median = conditional(y, s, stats.expon.pdf, 0.0, 12.0)
-    assert_close(exact.exponential_velocity(at, time), scalar([mean]), rtol=0, atol=1e-8)
-    assert_close(exact.exponential_velocity(at, time, "l1"), scalar([median]), rtol=0, atol=1e-8)
-    mean, median = conditional(y, s, lambda t: stats.norm.pdf(t, 0.7, 0.3), -4.0, 5.0)
-    velocity = exact.gaussian_velocity(at, time, (0.7, 0.3))
-    assert_close(velocity, scalar([mean]), rtol=0, atol=1e-8)
-    assert_close(velocity, scalar([median]), rtol=0, atol=1e-8)
-    mix = (scalar([0.3, 0.7]), scalar([-1.0, 1.0]), scalar([0.5, 0.2]))
-    mean, _ = conditional(y, s, lambda t: 0.3 * stats.norm.pdf(t, -1, 0.5) + 0.7 * stats.norm.pdf(t, 1, 0.2), -5.0, 5.0)
-    assert_close(exact.mixture_velocity(at, time, *mix), scalar([mean]), rtol=0, atol=1e-8)
-
-
-def test_a_mixture_of_one_is_that_gaussian_and_two_points_are_its_limit():
-    y, s = draw(7), torch.linspace(0, 0.95, 7).double()
-    assert_close(exact.mixture_velocity(y, s, scalar([1.0]), scalar([0.7]), scalar([0.3])),
-                 exact.gaussian_velocity(y, s, (0.7, 0.3)))
-    odds = torch.sigmoid(torch.logit(scalar(0.7)) + 2 * s * y / (1 - s) ** 2)
-    want = (2 * odds - 1 - y) / (1 - s)
-    assert_close(exact.mixture_velocity(y, s, scalar([0.3, 0.7]), scalar([-1.0, 1.0]), scalar([0.0, 0.0])), want)
-    assert torch.equal(exact.two_point_median(y, s, 0.7), (torch.where(odds >= 0.5, 1.0, -1.0) - y) / (1 - s))
-
-
-def test_the_exponential_velocity_has_no_seam_and_no_overflow():
-    for kind in ("l2", "l1"):
-        y = scalar([-6.0, -1.0, 0.0, 1.0, 9.0])
-        early = [exact.exponential_velocity(y, scalar([s]).expand(5), kind) for s in (9.99e-4, 1.001e-3)]
-        assert_close(early[0], early[1], rtol=2e-2, atol=2e-2)
-        late = exact.exponential_velocity(y, scalar([1 - 1e-9]).expand(5), kind)
-        assert bool(late.isfinite().all())
-
-
-def test_the_gauss_legendre_rule_is_the_one_of_the_textbooks():
-
-    nodes, node_weights = numpy.polynomial.legendre.leggauss(64)
-    s, w = exact.legendre()
-    assert_close(s, torch.from_numpy((nodes + 1) / 2), rtol=0, atol=1e-14)
-    assert_close(w, torch.from_numpy(node_weights / 2), rtol=0, atol=1e-14)
-
-
-# The numbers of the claims
-
-
-@pytest.mark.parametrize(("steps", "spread"), [(1, 0.0), (5, 0.19988), (10, 0.24687)])
-def test_euler_loses_spread_target_03_becomes_247_with_10_steps_and_200_with_5(steps, spread):
-    y0 = scalar([0.0, 1.0])  # the flow is a straight line in y: two particles tell the whole width
-    end = euler(lambda y, s: exact.gaussian_velocity(y, s, (0.0, 0.3)), y0, steps)
-    assert math.isclose(float(end[1] - end[0]), spread, abs_tol=5e-6)
-
-
-def test_many_euler_steps_reach_the_target_width():
-    end = euler(lambda y, s: exact.gaussian_velocity(y, s, (2.0, 0.3)), scalar([0.0, 1.0]), 500)
-    assert_close(end, scalar([2.0, 2.3]), rtol=0, atol=2e-3)
-
-
-@pytest.mark.parametrize(("source", "target", "growth"), [
-    (1.0, 1.0, 1.25), (1.0, 0.1, 0.31), (0.15, 0.1, 1.01), (0.3, 1.0, 2.12), (0.1, 1.0, 3.08)])
-def test_claim_57_a_velocity_error_grows_only_out_of_a_narrow_source(source, target, growth):
-    formula = float(exact.error_growth(scalar(source), scalar(target)))
-    assert math.isclose(formula, growth, abs_tol=5e-3)
-
-    def end(error, steps):
-        def velocity(y, s):
-            return exact.gaussian_velocity(y, s, (0.0, target), (0.0, source)) + error
-        return float(euler(velocity, scalar([0.0]), steps))
-
-    coarse, fine = end(1.0, 200), end(1.0, 400)
-    assert math.isclose(2 * fine - coarse, formula, abs_tol=2e-3)
-
-
-@pytest.mark.parametrize(("omega", "mean", "std"), [
-    (0.0, 0.0, 1.118034), (0.5, 0.630169, 0.747674), (1.0, 1.0, 0.5), (1.2, 1.098950, 0.425670),
-    (2.4, 1.370326, 0.162066)])
-def test_claims_84_85_guidance_moves_the_mean_past_1_while_the_spread_collapses(omega, mean, std):
-    got = exact.guided_gaussian(omega, (1.0, 0.5), (0.0, math.sqrt(1.25)))
-    assert_close(torch.stack(got), scalar([mean, std]), rtol=0, atol=1e-6)
-
-    def velocity(y, s):
-        return guide(exact.gaussian_velocity(y, s, (0.0, math.sqrt(1.25))),
-                     exact.gaussian_velocity(y, s, (1.0, 0.5)), omega)
-
-    coarse, fine = (euler(velocity, scalar([0.0, 1.0]), steps) for steps in (100, 200))
-    line = 2 * fine - coarse
-    assert_close(scalar([float(line[0]), float(line[1] - line[0])]), scalar([mean, std]), rtol=0, atol=1e-3)
-
-
-@pytest.mark.parametrize(("p", "share"), [(0.5, 0.5), (0.6, 0.816077), (0.7, 0.903502), (0.3, 1 - 0.903502)])
-def test_l1_flow_sharpens_two_points_to_phi_of_root_2_logit_p(p, share):
-    assert math.isclose(float(exact.two_point_share(p)), share, abs_tol=1e-6)
-    y0 = torch.special.ndtri((torch.arange(2000).double() + 0.5) / 2000)
-    end = euler(lambda y, s: exact.two_point_median(y, s, p), y0, 100)
-    assert math.isclose(float((end > 0).double().mean()), share, abs_tol=5e-3)
-    exactly = euler(lambda y, s: exact.mixture_velocity(y, s, scalar([1 - p, p]), scalar([-1.0, 1.0]),
-                                                        scalar([0.0, 0.0])), y0, 100)
-    assert math.isclose(float((exactly > 0).double().mean()), p, abs_tol=5e-3)
-
-
-@pytest.mark.parametrize(("kind", "mean", "std"), [("l2", 1.0, 1.0), ("l1", 0.794, 0.901)])
-def test_l1_flow_shortens_the_tail_of_an_exponential_and_l2_keeps_it(kind, mean, std):
-    coarse, fine = (moments(euler(lambda y, s: exact.exponential_velocity(y, s, kind), NODES, steps))
-                    for steps in (100, 200))
-    assert math.isclose(2 * fine[0] - coarse[0], mean, abs_tol=1e-3)
-    assert math.isclose(2 * fine[1] - coarse[1], std, abs_tol=1e-3)
+# Noise
 
 
 @pytest.mark.parametrize(("rank", "full"), [(64, 24), (24, 24), (8, 8)])

@@ -8,8 +8,11 @@ trained with the absolute error its median. Lessons 10 and 11 watch particles fo
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
+
+from tsattn_mini.kite.flow import Velocity, euler
+from tsattn_mini.trace import step
 
 Number = int | float | Float[Tensor, ""]
 Numbers = int | float | Float[Tensor, "..."]
@@ -81,6 +84,41 @@ def legendre(nodes: int = 64) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]
     off = i / (4 * i ** 2 - 1).sqrt()
     x, vectors = torch.linalg.eigh(torch.diag(off, 1) + torch.diag(off, -1))
     return (x + 1) / 2, vectors[0] ** 2
+
+
+def gaussian_crps(forecast: Gaussian, truth: Gaussian) -> Float[Tensor, "..."]:
+    """The continuous ranked probability score that a Gaussian forecast earns on average over a Gaussian truth.
+
+    E|X - Y| - ½ E|X - X'| with X, X' from the forecast, Y from the truth, in their unit; smaller is better, and
+    over one truth it is smallest where forecast and truth agree, at σ/√π.
+    """
+    (m, sd), (mu, sigma) = map(torch.as_tensor, forecast), truth
+    d, width = m - mu, (sd ** 2 + sigma ** 2).sqrt()
+    apart = d * torch.erf(d / width / math.sqrt(2)) + 2 * width * normal_density(d / width)
+    return apart - sd / math.sqrt(math.pi)
+
+
+def normal_density(z: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """exp(-z²/2) / √(2π)."""
+    return torch.exp(-z ** 2 / 2) / math.sqrt(2 * math.pi)
+
+
+def watch(velocity: Velocity, y0: Float[Tensor, " P"], steps: int | Shaped[Tensor, ""], at_most: int, points: int = 21
+          ) -> Float[Tensor, "P s"]:
+    """Where the particles of `flow.euler` are at `points` equal times s from 0 to 1: between steps they go straight."""
+    states = []
+
+    def seen(y, s):
+        states.append(y)
+        return velocity(y, s)
+
+    end = euler(seen, y0, steps, at_most)
+    states, K = torch.stack([*states, end]), torch.as_tensor(steps, dtype=y0.dtype)
+    at = torch.linspace(0, 1, points, dtype=y0.dtype) * K
+    i = torch.minimum(at.floor(), K - 1)
+    left, right = states[i.long()], states[i.long() + 1]
+    return step("particles", (left + (at - i)[:, None] * (right - left)).T, axes="P s",
+                eq="straight lines between the steps", note="s runs from 0 to 1 in 20 parts; one curve per particle.")
 
 
 def two_point_median(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number) -> Float[Tensor, " B"]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from tsattn_mini import checks
@@ -98,7 +98,7 @@ def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int |
                 note="Along the line through the two answers.")
 
 
-def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Float[Tensor, ""],
+def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Shaped[Tensor, ""],
           at_most: int | None = None) -> Float[Tensor, "B ..."]:
     """Follow the velocity from s = 0 to 1 in K equal steps: Y ← Y + v(Y, i/K) / K.
 
