@@ -25,8 +25,8 @@ from tsattn_mini.trace import record
 SEEDS = range(6)
 SIZES = {"M": 32, "H": 4, "d_ff": 64}
 MEMORY = {"sizes": [1000, 1000], "H": 2, "E": 8, "K": 4, "layer": 2}
-ROWS = {"train": 32000, "validation": 1000, "test": 4000}
-BUDGET = {"rounds": 20, "batch": 64, "lr": 3e-3}
+ROWS = {"train": 32000, "validation": 1000, "test": 2000}
+BUDGET = {"rounds": 20, "batch": 64, "lr": 3e-3, "table_lr": 5.0}
 BUCKETS = 5  # of α, each 1/5 wide
 SHUT = 0.01  # the α that a gate is forced to, to see what comes through all the same
 
