@@ -1,6 +1,6 @@
 """What the book costs its reader, beside the limits it promises to keep: `make bench`.
 
-    python tests/bench.py            the built book, JupyterLab, and `make book` once more
+    python tests/bench.py            the built book, JupyterLab, `make book` once more, and each paper's operators
     python tests/bench.py --build    and `make book` and `make test` from nothing, in a fresh clone
 
 One drag update is measured with real mouse moves, one per frame, in the page itself: from the pointer event to
@@ -176,9 +176,9 @@ def main():
     make("book", 15)
     if build:
         from_nothing()
-    if (models := ROOT / "tests/bench_nonstationary.py").exists():
-        print()
-        subprocess.run([sys.executable, models], cwd=ROOT, check=True)
+    for papers in sorted(ROOT.glob("tests/bench_*.py")):
+        print(flush=True)
+        subprocess.run([sys.executable, papers], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":
