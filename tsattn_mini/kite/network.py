@@ -7,8 +7,6 @@ Source: KITE and the released code; adaLN from W. Peebles and S. Xie, "Scalable 
 (ICCV 2023). Left out: the released `res_blocks` and `prior_bias`, which are stored and counted but never used.
 """
 
-import math
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -19,6 +17,7 @@ from tsattn_mini.kite.gate import DELTA
 from tsattn_mini.trace import meaning, scope, step
 
 SINUSOIDS = 256
+OMEGA = [10000 ** (-2 * i / SINUSOIDS) for i in range(SINUSOIDS // 2)]
 CONDITIONING = ("kgc", "plain", "none")
 NO_GATE = 1e9  # as δ: beside it every prior is rounded away, so log(S̃ + δ) is the same for all and cancels
 
@@ -31,9 +30,7 @@ class TimeEmbedding(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(SINUSOIDS, M), nn.SiLU(), nn.Linear(M, M))
 
     def forward(self, t: Float[Tensor, " B"]) -> Float[Tensor, "B M"]:
-        half = SINUSOIDS // 2
-        omega = torch.exp(-math.log(10000.0) * torch.arange(half, dtype=t.dtype, device=t.device) / half)
-        angles = t[:, None] * omega
+        angles = t[:, None] * torch.tensor(OMEGA, dtype=t.dtype, device=t.device)
         waves = step("waves", torch.cat([angles.cos(), angles.sin()], dim=-1), axes=f"B {SINUSOIDS}",
                      eq="[cos(t ω) ; sin(t ω)]", note="The moment, as fast and slow clock hands.")
         return step("time", self.mlp(waves), axes="B M", eq="W₂ silu(W₁ waves + b₁) + b₂",
@@ -142,7 +139,8 @@ class VectorField(nn.Module):
         if second_door and (not future or conditioning == "none"):
             raise ValueError("second_door: expected future=True and a conditioning, as the door lets in the exogenous "
                              f"futures; got future={future}, conditioning={conditioning!r}")
-        self.T, self.F, self.D, self.conditioning, self.future = T, F, D, conditioning, future
+        self.T, self.F, self.D, self.conditioning = T, F, D, conditioning
+        self.future, self.second_door = future, second_door
         asked, delta = D if conditioning != "none" else 0, DELTA if gate else NO_GATE
         self.time, self.state = TimeEmbedding(M), nn.Linear(F, M)
         self.x_exo, self.y_exo = nn.Linear(T, M), nn.Linear(F, M) if future else None

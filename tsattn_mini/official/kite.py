@@ -137,8 +137,8 @@ def _sampling(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]
         name, samples = f"omega{omega:g}", y.unflatten(0, (-1, P))
         answer |= {
             f"mid/{name}_states": torch.stack([y0, *(trace[f"ode{i}/Y"].tensor for i in range(K))]),
-            f"mid/{name}_v_cond": torch.stack([trace[f"ode{i}/c/head/v"].tensor for i in range(K)]),
-            f"mid/{name}_v_uncond": torch.stack([trace[f"ode{i}/u/head/v"].tensor for i in range(K)]),
+            f"mid/{name}_v_cond": torch.stack([trace[f"ode{i}/v_c"].tensor for i in range(K)]),
+            f"mid/{name}_v_uncond": torch.stack([trace[f"ode{i}/v_u"].tensor for i in range(K)]),
             f"out/{name}_samples": samples, f"out/{name}_mean": point_forecast(samples, "mean"),
             f"out/{name}_median": point_forecast(samples, "median")}
     return answer
@@ -149,7 +149,7 @@ def _loss(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) ->
     condition = net.normalised(Condition(x["prior"], x["x_exo"], x.get("y_exo")))
     with record() as trace:
         loss = net.row_loss(x["origin"], x["target"], condition, x["t"], x["noise_z"], x["noise_eps"])
-    names = {"x_t": "flow/Y_s", "t_net": "flow/t", "v_pred": "flow/head/v", "nll": "source/nll"}
+    names = {"x_t": "flow/Y_s", "t_net": "flow/net/t", "v_pred": "flow/net/head/v", "nll": "source/nll"}
     answer = {f"mid/{released}": trace[ours].tensor for released, ours in names.items()}
     return {**answer, "mid/aux_loss": net.nll_weight * answer["mid/nll"].mean()[None], "out/loss": loss[None]}
 
