@@ -1,6 +1,7 @@
 """What JavaScript draws and says beside what Python draws and says, on a page made for the purpose."""
 
 import math
+import re
 import struct
 
 import numpy as np
@@ -22,6 +23,21 @@ REFUSED = [("views", "nope", 1), ("views", "tau", math.nan), ("views", "tau", 0.
            ("views", "tau", "2"), ("views", "n", 1.5), ("views", "n", 6), ("views", "wild", 1),
            ("same", "sign", "other"), ("views", "x", [[1.0]]),
            ("views", "x", [[9.1] * 4] * 3), ("views", "x", [[math.nan] * 4] * 3)]
+DRAWN = """async (el, names) => {
+  await el.explorer.ready;
+  const seen = () => Object.fromEntries(names.map(name => [name, el.querySelector(`[data-step=${name}]`).innerHTML]));
+  const first = seen(), values = JSON.stringify(el.explorer.values().bars);
+  const changed = () => ({ values: JSON.stringify(el.explorer.values().bars) !== values,
+    pictures: Object.fromEntries(names.map(name => [name, seen()[name] !== first[name]])) });
+  el.querySelector("[data-step=bars]").scrollIntoView();
+  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted, 50)));
+  el.querySelector("[data-input=x] input").dispatchEvent(new KeyboardEvent("keydown", { key: "PageUp" }));
+  el.querySelectorAll("[data-input=x] input")[6].dispatchEvent(new KeyboardEvent("keydown", { key: "PageUp" }));
+  while (!changed().pictures.bars) await new Promise(later => setTimeout(later));
+  const near = changed();
+  await new Promise(later => setTimeout(later, 200));
+  return [near, changed()];
+}"""
 WRITE = """([source, list]) => import("data:text/javascript," + encodeURIComponent(source))
   .then(module => list.map(v => module.number(v)))"""
 
@@ -72,7 +88,8 @@ def folder(explorers, book, tmp_path):
     (tmp_path / "ts").symlink_to(book / "ts")
     (tmp_path / "page.html").write_text(
         "<!doctype html><html lang='en'><meta charset='utf8'><title>Views</title>"
-        "<script defer src='ts/book.js'></script>" + "".join(explorer.html for explorer in explorers.values()), "utf8")
+        "<link rel='stylesheet' href='ts/style.css'><script defer src='ts/book.js'></script>"
+        + "".join(explorer.html for explorer in explorers.values()), "utf8")
     return tmp_path
 
 
@@ -137,6 +154,46 @@ def test_the_last_of_many_quick_moves_is_the_one_that_stays(live):
       }
     }""")
     views.settled("four moves at once", n=4)
+
+
+def test_a_drag_draws_what_is_in_sight_and_the_rest_follows_when_the_hand_rests(live):
+    live["views"].page.set_viewport_size({"width": 500, "height": 250})
+    near, far = live["views"].at.evaluate(DRAWN, ["bars", "still", "grids"])
+    assert near["values"]
+    assert near["pictures"] == {"bars": True, "still": False, "grids": False}
+    assert far["pictures"] == {"bars": True, "still": False, "grids": True}
+    live["views"].settled("a drag")
+
+
+def test_a_program_that_sets_an_input_finds_every_picture_drawn(live):
+    changed = live["views"].at.evaluate("""async el => {
+      await el.explorer.ready;
+      const drawn = () => [...el.querySelectorAll("[data-step]")].map(figure => figure.innerHTML);
+      const before = drawn();
+      await el.explorer.set("x", el.explorer.inputs().x.flat().map(v => 1 - v));
+      return drawn().map((now, i) => now !== before[i]);
+    }""")
+    assert changed == [step["name"] != "still" for step in live["views"].spec["steps"]]
+
+
+def test_quick_colours_of_a_drag_are_those_of_the_style_sheet(live):
+    views = live["views"]
+    quick, exact = views.at.evaluate("""async el => {
+      await el.explorer.ready;
+      const rects = [...el.querySelectorAll("[data-step=grids] rect")];
+      const shown = () => rects.map(rect => getComputedStyle(rect).fill);
+      el.querySelector("[data-step=grids]").scrollIntoView();
+      await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
+      const tick = el.querySelector("[data-input=wild] input");
+      tick.click();
+      while (!rects[0].style.fill) await new Promise(later => setTimeout(later));
+      const quick = shown();
+      while (rects[0].style.fill) await new Promise(later => setTimeout(later));
+      return [quick, shown()];
+    }""")
+    numbers = [[float(v) for text in side for v in re.findall(r"[-\d.]+(?=[ )])", text)] for side in (quick, exact)]
+    assert len(quick) == 48
+    np.testing.assert_allclose(*numbers, atol=2e-3)
 
 
 def test_after_a_move_a_sentence_says_what_moved_most(live):

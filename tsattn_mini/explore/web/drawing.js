@@ -1,65 +1,96 @@
 // Puts new numbers into a picture that Python has laid out (see figures.py): nothing here knows a formula.
 import { brief, number } from "./number.js";
 
-export function drawing(plot, { view, scale }) {
+const BAND = 36; // cells of a heat map that are drawn in one go
+
+// `parts` of the picture, each with what it costs to draw (in cells without a number), and `speak`.
+export function drawing(figure, { view, scale }) {
+  const plot = figure.querySelector(".ts-plot"), top = figure.querySelector("[data-top]");
   const svgs = [...plot.querySelectorAll("svg")];
-  const draw = { heat, bars, lines }[view](plot, scale);
+  const parts = { heat, bars, lines }[view](plot, scale, top);
   const inOrder = view === "lines" ? along(plot) : (data) => data;
-  return { draw, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
+  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
 }
 
-function heat(plot, scale) {
-  const cells = [...plot.querySelectorAll(".ts-cell")];
-  const rects = cells.map((cell) => cell.querySelector("rect"));
-  const texts = cells.map((cell) => cell.querySelector("text"));
+function heat(plot, scale, top) {
+  const cells = [...plot.querySelectorAll(".ts-cell")].map((cell) => [cell.querySelector("rect"), cell.querySelector("text")]);
   const short = plot.querySelector(".ts-brief") ? brief : number;
-  return (data) => {
-    const top = spread(data);
-    for (let i = 0; i < cells.length; i++) {
-      rects[i].style.setProperty("--v", shade(Number(data[i]), scale, top));
-      if (texts[i]) write(texts[i], short(data[i]));
-    }
-    return top;
+  const reach = remembered(spread), dyes = remembered(() => quickly(plot));
+  const band = (from) => {
+    const mine = cells.slice(from, from + BAND);
+    const texts = mine.filter(([, text]) => text).length;
+    return {
+      cost: mine.length + 4 * texts,
+      draw(data, quick) {
+        const most = reach(data), dye = quick ? dyes(data) : exactly;
+        mine.forEach(([rect, text], i) => {
+          dye(rect, shade(Number(data[from + i]), scale, most));
+          if (text) write(text, short(data[from + i]));
+        });
+        if (top && !from) write(top, `± ${number(most)}`);
+      },
+    };
+  };
+  return Array.from({ length: Math.ceil(cells.length / BAND) }, (_, i) => band(i * BAND));
+}
+
+// The style sheet turns `--v` into a colour of the theme, which is dear; a colour mixed here is cheap, and knows one theme.
+function exactly(rect, on) {
+  rect.style.removeProperty("fill");
+  rect.style.setProperty("--v", on);
+}
+
+function quickly(plot) {
+  const theme = getComputedStyle(plot);
+  const [zero, warm, cool] = ["zero", "warm", "cool"].map((name) => theme.getPropertyValue(`--ts-${name}`));
+  return (rect, on) => {
+    rect.style.fill = `color-mix(in oklab, ${on > 0 ? warm : cool} ${(100 * Math.abs(on)).toFixed(1)}%, ${zero})`;
   };
 }
 
 function bars(plot) {
   const rects = [...plot.querySelectorAll(".ts-bar")];
   const texts = [...plot.querySelectorAll(".ts-value")];
-  return (data) => {
-    const top = spread(data);
-    rects.forEach((rect, i) => {
-      const on = shade(Number(data[i]), "signed", top);
-      rect.setAttribute("y", Math.min(on, 0));
-      rect.setAttribute("height", Math.abs(on));
-    });
-    texts.forEach((text, i) => write(text, number(data[i])));
-    return top;
-  };
+  return [{
+    cost: 2 * rects.length + 4 * texts.length,
+    draw(data) {
+      const top = spread(data);
+      rects.forEach((rect, i) => {
+        const on = shade(Number(data[i]), "signed", top);
+        rect.setAttribute("y", Math.min(on, 0));
+        rect.setAttribute("height", Math.abs(on));
+      });
+      texts.forEach((text, i) => write(text, number(data[i])));
+    },
+  }];
 }
 
 function lines(plot) {
   const curves = curvesOf(plot);
-  const ends = [".ts-low", ".ts-high"].map((name) => plot.querySelector(name));
-  return (data) => {
-    const [low, high] = span(data);
-    for (const { curve, from, by, points } of curves) {
-      const spots = [];
-      for (let i = 0; i < points; i++) {
-        const v = Number(data[from + i * by]);
-        if (Number.isFinite(v)) spots.push(`${i / Math.max(1, points - 1)},${(v - low) / (high - low)}`);
-      }
-      curve.setAttribute("points", spots.join(" "));
-    }
-    write(ends[0], number(low));
-    write(ends[1], number(high));
-    return high;
-  };
+  const [low, high] = [".ts-low", ".ts-high"].map((name) => plot.querySelector(name));
+  return [{
+    cost: 20 * curves.length,
+    draw(data) {
+      const [from, to] = span(data);
+      for (const curve of curves) curve.node.setAttribute("points", spots(curve, data, from, to));
+      write(low, number(from));
+      write(high, number(to));
+    },
+  }];
+}
+
+function spots({ from, by, points }, data, low, high) {
+  const found = [];
+  for (let i = 0; i < points; i++) {
+    const v = Number(data[from + i * by]);
+    if (Number.isFinite(v)) found.push(`${i / Math.max(1, points - 1)},${(v - low) / (high - low)}`);
+  }
+  return found.join(" ");
 }
 
 function curvesOf(plot) {
-  return [...plot.querySelectorAll("polyline")].map((curve) => ({
-    curve, from: Number(curve.dataset.from), by: Number(curve.dataset.by), points: Number(curve.dataset.points),
+  return [...plot.querySelectorAll("polyline")].map((node) => ({
+    node, from: Number(node.dataset.from), by: Number(node.dataset.by), points: Number(node.dataset.points),
   }));
 }
 
@@ -67,6 +98,15 @@ function curvesOf(plot) {
 function along(plot) {
   const places = curvesOf(plot).flatMap(({ from, by, points }) => Array.from({ length: points }, (_, i) => from + i * by));
   return (data) => places.map((i) => data[i]);
+}
+
+// A function that keeps its last answer.
+function remembered(find) {
+  let asked, answer;
+  return (about) => {
+    if (about !== asked) [asked, answer] = [about, find(about)];
+    return answer;
+  };
 }
 
 export function spread(data) {
@@ -92,8 +132,9 @@ function span(data) {
   return high > low ? [low, high] : [low - room, low + room];
 }
 
-function write(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+// The text node stays: a new one would be laid out from nothing.
+function write({ firstChild }, text) {
+  if (firstChild.data !== text) firstChild.data = text;
 }
 
 function speak(svg, label, data, i, parts) {

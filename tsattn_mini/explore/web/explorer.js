@@ -2,6 +2,7 @@
 import { control } from "./controls.js";
 import { drawing, spread } from "./drawing.js";
 import { number } from "./number.js";
+import { painter } from "./painter.js";
 import { split, unzip } from "./packed.js";
 import { walk } from "./walk.js";
 import { fill, words } from "./words.js";
@@ -16,8 +17,9 @@ export function mountExplorer(element, backendFor) {
   const backend = backendFor(spec);
   const message = element.querySelector("[data-say]");
   const pictures = spec.steps.map((step) => picture(element, step));
+  const paint = painter(pictures);
   const kinds = Object.fromEntries(spec.inputs.map((input) => [input.name, input]));
-  const controls = Object.fromEntries(spec.inputs.map((input) => [input.name, control(element, input, quietly(set), tell)]));
+  const controls = Object.fromEntries(spec.inputs.map((input) => [input.name, control(element, input, quietly(move), tell)]));
   const first = copy(Object.fromEntries(spec.inputs.map((input) => [input.name, input.value])));
   let state = copy(first), shown = state;
   let values = {};
@@ -45,10 +47,7 @@ export function mountExplorer(element, backendFor) {
 
   function draw(out) {
     values = out;
-    for (const { step, plot, top } of pictures) {
-      const reach = plot.draw(out[step.name]);
-      if (top) top.textContent = `± ${number(reach)}`;
-    }
+    paint.show(out);
     clearTimeout(tellLater);
     tellLater = setTimeout(() => tell(summary()), 400);
   }
@@ -60,7 +59,7 @@ export function mountExplorer(element, backendFor) {
 
   // What a listener hears once the hand rests: the number that moved most.
   function summary() {
-    for (const { step, plot } of pictures) plot.speak(step.label, values[step.name]);
+    for (const { step, speak } of pictures) speak(step.label, values[step.name]);
     const sick = spec.steps.find(({ name }) => values[name].some((v) => Number.isNaN(Number(v))));
     const moves = spec.steps.map((step) => ({ step, ...largest(told[step.name], values[step.name]) }));
     told = values;
@@ -101,12 +100,17 @@ export function mountExplorer(element, backendFor) {
     return running;
   }
 
-  async function set(name, value) {
+  async function move(name, value) {
     if (!Object.hasOwn(kinds, name)) throw new RangeError(`inputs: ${Object.keys(kinds).join(", ")}; got ${name}`);
     await ready;
     state = { ...state, [name]: controls[name].check(value) };
     controls[name].show(state[name]);
     await answer();
+  }
+
+  async function set(name, value) {
+    await move(name, value);
+    paint.finish();
     return api.values();
   }
 
@@ -114,6 +118,7 @@ export function mountExplorer(element, backendFor) {
     await ready;
     moveTo({ ...copy(first), ...copy(moved) });
     await answer();
+    paint.finish();
   }
 
   element.querySelector("[data-reset]").addEventListener("click", () => quietly(setAll)({}));
@@ -155,7 +160,7 @@ function plain(v) {
 
 function picture(element, step) {
   const figure = element.querySelector(`[data-step="${CSS.escape(step.name)}"]`);
-  return { step, top: figure.querySelector("[data-top]"), plot: drawing(figure.querySelector(".ts-plot"), step) };
+  return { step, figure, inSight: true, ...drawing(figure, step) };
 }
 
 function still(element) {
