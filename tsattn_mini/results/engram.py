@@ -36,8 +36,8 @@ MODELS: dict[str, dict | None] = {  # what the memory is built with; None for no
     "α = 1": {"gate": OpenGate},
     "α from h alone": {"gate": partial(HiddenGate, 1, SIZES["M"])},
     "α constant": {"gate": partial(ConstantGate, 1)},
-    "α on the conv's input": {"conv_gate": "input"},
-    "α on the conv's output": {"conv_gate": "output"},
+    "remedy: input": {"conv_gate": "input"},
+    "remedy: output": {"conv_gate": "output"},
 }
 
 
