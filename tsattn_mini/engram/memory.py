@@ -130,7 +130,7 @@ class Engram(nn.Module):
             raise ValueError(f"h: expected {self.value.weight.dtype} like the weights, got {h.dtype}")
         e = self.table(self.hashing(tokens))
         k, v = self.project(e)
-        h = step("h", h, axes="B L C M", note="The hidden state: what the layers below made of the sentence.")
+        h = step("h", h, axes="B L C M", note="The hidden state of every branch.")
         alpha = self.gate(h, k)
         with meaning("6 gate"):
             v_gated = step("v_gated", alpha[..., None] * v[:, :, None], axes="B L C M", eq="ṽ = α v",
