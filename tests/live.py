@@ -11,6 +11,7 @@ import numpy as np
 import onnxruntime
 import torch
 
+from tsattn_mini.engram.tokenizer import Tokenizer
 from tsattn_mini.figures import number, picture, spread
 
 PARITY = 1e-5  # of the largest finite number of an array
@@ -48,7 +49,7 @@ class Graph:
         if key not in self.sessions:
             graph = decompress(b64decode(self.spec["graphs"][key]))
             self.sessions[key] = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-        feeds = {f"in/{i['name']}": np.asarray(inputs[i["name"]], kind_of(i))
+        feeds = {f"in/{i['name']}": entering(i, inputs[i["name"]])
                  for i in self.spec["inputs"] if i["kind"] != "choice"}
         wanted = {i.name for i in self.sessions[key].get_inputs()}
         shown = [step["name"] for step in self.spec["steps"]]
@@ -56,13 +57,22 @@ class Graph:
             shown, {name: value for name, value in feeds.items() if name in wanted}), strict=True))
 
 
-def kind_of(input):
-    """The number type in which an input enters the graph."""
-    return bool if input["kind"] == "toggle" else np.int64 if input.get("integer") else np.float32
+def entering(input, value):
+    """The array that an input's value enters the graph as."""
+    if input["kind"] == "tokens":
+        ids = Tokenizer(input["pieces"]).encode(value)
+        return np.array(ids + [input["pad"]] * (input["length"] - len(ids)), np.int64)
+    kind = bool if input["kind"] == "toggle" else np.int64 if input.get("integer") else np.float32
+    return np.asarray(value, kind)
 
 
 def apart(want, got):
-    """How far `got` is from `want`, as a share of the largest finite number; infinite where NaN or ±∞ differ."""
+    """How far `got` is from `want`, as a share of the largest finite number; infinite where NaN or ±∞ differ.
+
+    Whole numbers agree to the last digit, or not at all.
+    """
+    if np.asarray(want).dtype == np.asarray(got).dtype == np.int64:
+        return 0.0 if np.array_equal(want, got) else np.inf
     want, got = np.asarray(want, float), np.asarray(got, float)
     finite = np.isfinite(want)
     if want.shape != got.shape or not np.array_equal(want[~finite], got[~finite], equal_nan=True):
@@ -76,7 +86,8 @@ def apart(want, got):
 def shown_arrays(values, spec):
     """`el.explorer.values()`, as `ask` brings it, as arrays: step → int64 or float64."""
     kinds = {step["name"]: np.int64 if step["type"] == "int64" else float for step in spec["steps"]}
-    return {name: np.array(v["data"], kinds[name]).reshape(v["dims"]) for name, v in values.items()}
+    plain = {name: [int(x) for x in v["data"]] if kinds[name] is np.int64 else v["data"] for name, v in values.items()}
+    return {name: np.array(plain[name], kinds[name]).reshape(v["dims"]) for name, v in values.items()}
 
 
 def first_values(spec):
@@ -171,7 +182,7 @@ def same(now, value):
 
 def reads(input, value, controls):
     """Whether the native controls of an input read `value`."""
-    if input["kind"] in ("choice", "toggle"):
+    if input["kind"] in ("choice", "toggle", "tokens"):
         return controls == [value]
     if input["kind"] == "cells":
         return bool(np.allclose(np.array(controls, float), np.ravel(value), rtol=1e-2, atol=1e-9))

@@ -10,6 +10,7 @@ import torch
 from browsing import ROOT, pages, specs, watched
 from live import PARITY, Graph, Live, apart, ask, shown_arrays
 
+from tsattn_mini.engram.tokenizer import Tokenizer
 from tsattn_mini.explore.explorer import Explorer
 
 pytestmark = pytest.mark.browser
@@ -55,6 +56,8 @@ def states(spec):
 
 def ends(input):
     match input["kind"]:
+        case "tokens":
+            return ["", input["pieces"][-1]]
         case "slider":
             return [input["min"], input["max"]]
         case "cells":
@@ -70,12 +73,23 @@ def anywhere(input, draw):
             return input["options"][int(u * len(input["options"]))]
         case "toggle":
             return bool(u < 0.5)
+        case "tokens":
+            return sentence(input, draw)
     low, high = input["min"], input["max"]
     if input.get("log"):
         return min(high, max(low, float(low * (high / low) ** u)))
     if input.get("integer"):
         return low + int(u * (high - low + 1))
     return (low + u * (high - low)).tolist()
+
+
+def sentence(input, draw):
+    """A text of random pieces, as many as surely fit."""
+    letters = Tokenizer(input["pieces"])
+    while True:
+        ids = torch.randint(1, len(letters), (input["length"] // 2 + 1,), generator=draw)
+        if len(letters.encode(text := letters.decode(ids))) <= input["length"]:
+            return text
 
 
 def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson, browser, served):

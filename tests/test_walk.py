@@ -43,7 +43,8 @@ def test_every_control_moves_the_picture(visit, name):
 
 def move(live, input):
     """Move one control through its positions; returns the states seen on the way."""
-    return {"slider": slider, "cells": cells, "choice": choice, "toggle": toggle}[input["kind"]](live, input)
+    how = {"slider": slider, "cells": cells, "choice": choice, "toggle": toggle, "tokens": tokens}
+    return how[input["kind"]](live, input)
 
 
 def moved(live, states):
@@ -105,6 +106,24 @@ def toggle(live, input):
         tick.press("Space")
         want = not seen[-1]["inputs"][input["name"]]
         seen.append(live.settled(f"{input['name']} toggled", **{input["name"]: want}))
+    return seen
+
+
+def tokens(live, input):
+    """Type a sentence of two pieces, then one too many pieces, then a character without a piece."""
+    field, name, say = live.box(input["name"]).locator("input"), input["name"], words("explorer")
+    piece = max(input["pieces"][1:], key=len)
+    seen = [live.state()]
+    cut = say["cut"].format(name=input["label"], length=input["length"], rest=piece)
+    unknown = say["unknown"].format(name=input["label"], which="“☃”")
+    for text, kept, sentence in ((piece * 2, piece * 2, None), (f"{piece}☃", piece, unknown),
+                                 (piece * (input["length"] + 1), piece * input["length"], cut)):
+        type_into(field, text)
+        seen.append(live.settled(f"{text!r} typed for {name}", **{name: kept}))
+        chips = live.box(name).locator("li b").all_inner_texts()
+        assert chips == [piece.replace(" ", "␣")] * (len(kept) // len(piece))
+        if sentence:
+            live.at.locator("[data-say]").get_by_text(sentence).wait_for()
     return seen
 
 

@@ -7,7 +7,7 @@ a value into the drawing, so that a page can update it without knowing how it wa
 * bars and lines are drawn in unit coordinates, and a transform puts them in place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
@@ -75,6 +75,11 @@ def view_of(axes: str, shape: Sequence[int]) -> str:
     return "bars" if len(words) == 1 else "heat"
 
 
+def needs_digits(x: Tensor) -> bool:
+    """Whether `x` holds whole numbers that an ordinary cell would round: the view `"digits"` writes them out."""
+    return x.dtype == torch.int64 and bool(((x >= 100_000) | (x <= -100_000)).any())
+
+
 def scale_of(x: Tensor) -> str:
     """`"unit"` when every value lies in 0 … 1, else `"signed"`."""
     x = x.double()
@@ -103,7 +108,7 @@ def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str) -> str:
     top = spread(values)
     grids = product(*(range(n) for n in values.shape[:-2]))
     return "".join(_grid(values[at], words[-2:], label, ", ".join(
-        f"{w} {i}" for w, i in zip(words[:-2], at, strict=True)), scale, top) for at in grids)
+        f"{w} {i}" for w, i in zip(words[:-2], at, strict=True)), scale, top, view == "digits") for at in grids)
 
 
 def spread(x: Tensor) -> float:
@@ -171,10 +176,10 @@ def drawn(kind: str, width: float, height: float, label: str, inside: str) -> st
             f"role='img' aria-label='{escape(label, quote=True)}'>{inside}</svg>")
 
 
-def _spoken(label: str, values: Tensor) -> str:
+def _spoken(label: str, values: Tensor, write: Callable = number) -> str:
     flat = values.reshape(-1).tolist()
     more = f" … ({len(flat)} numbers)" if len(flat) > 24 else ""
-    return f"{label}: " + " ".join(number(v) for v in flat[:24]) + more
+    return f"{label}: " + " ".join(map(write, flat[:24])) + more
 
 
 def cell_size(columns: int) -> tuple[int, int]:
@@ -183,10 +188,10 @@ def cell_size(columns: int) -> tuple[int, int]:
         (12, 12) if columns <= 24 else (7, 7)
 
 
-def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float) -> str:
+def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float, digits: bool) -> str:
     x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
-    w, h = cell_size(x.shape[1])
-    write, size = (brief, " ts-brief") if w < 40 else (number, "")
+    w, h = (150, 28) if digits else cell_size(x.shape[1])
+    write, size = (str, " ts-digits") if digits else (brief, " ts-brief") if w < 40 else (number, "")
     left, up = (26 if len(words) == 2 else 4), (34 if name else 18)
     out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
     if w >= 24 and words:
@@ -202,7 +207,7 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
             out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
     return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
-                _spoken(f"{label} {name}".strip(), x), "".join(out))
+                _spoken(f"{label} {name}".strip(), x, str if digits else number), "".join(out))
 
 
 def shade(v: float, scale: str, top: float) -> float:

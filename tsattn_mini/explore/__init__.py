@@ -2,5 +2,6 @@
 
 from tsattn_mini.explore.explorer import Explorer
 from tsattn_mini.explore.inputs import Cells, Choice, Slider, Toggle
+from tsattn_mini.explore.tokens import Tokens
 
-__all__ = ["Cells", "Choice", "Explorer", "Slider", "Toggle"]
+__all__ = ["Cells", "Choice", "Explorer", "Slider", "Toggle", "Tokens"]

@@ -17,7 +17,7 @@ from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
 from tsattn_mini.explore.ids import claim, free
 from tsattn_mini.explore.inputs import Choice, Input, plain
-from tsattn_mini.figures import number, scale_of, view_of
+from tsattn_mini.figures import needs_digits, number, scale_of, view_of
 from tsattn_mini.trace import Trace, record
 
 MOST_GRAPHS = 8
@@ -29,7 +29,7 @@ class Explorer(Element):
 
     Args:
         fn: ordinary torch code that calls `step`; takes the inputs by name. It runs in float32.
-        inputs: name → `Slider`, `Cells`, `Choice` or `Toggle`.
+        inputs: name → `Slider`, `Cells`, `Choice`, `Toggle` or `Tokens`.
         show: the steps to draw, in order; all of them when left out.
         presets: label → the inputs to set; the others go back to their first values.
         title: what the reader sees above it.
@@ -185,7 +185,8 @@ class Explorer(Element):
             signed = any(scale_of(x) == "signed" for x in states)
             steps.append({"name": name, "label": html.pretty(name), "axes": s.axes, "dims": list(s.shape), "eq": s.eq,
                           "note": s.note, "type": str(first[name].dtype).removeprefix("torch."),
-                          "view": view_of(s.axes, s.shape), "scale": "signed" if signed else "unit"})
+                          "view": "digits" if any(map(needs_digits, states)) else view_of(s.axes, s.shape),
+                          "scale": "signed" if signed else "unit"})
         return {
             "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
             "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}
@@ -220,7 +221,8 @@ def _check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
         raise ValueError("inputs: expected at least one handle, got none")
     for name, kind in inputs.items():
         if not isinstance(kind, Input):
-            raise ValueError(f"inputs[{name!r}]: expected Slider, Cells, Choice or Toggle, got {type(kind).__name__}")
+            raise ValueError(f"inputs[{name!r}]: expected Slider, Cells, Choice, Toggle or Tokens, got "
+                             f"{type(kind).__name__}")
     parameters = inspect.signature(fn).parameters.values()
     takes = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     needs = [p.name for p in parameters if p.name in takes and p.default is p.empty]

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
+from tsattn_mini.explore.tokens import Tokens
 from tsattn_mini.figures import number, picture, shade, spread
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda": "λ",
@@ -107,6 +108,19 @@ def _control(key: str, name: str, kind: Input, value) -> str:
                     f"<input type='checkbox' id='{at}' autocomplete='off'{' checked' if value else ''}></div>")
         case Cells():
             return _cells(name, kind, kind.tensor(value))
+        case Tokens():
+            return _tokens(at, name, kind, value)
+
+
+def _tokens(at: str, name: str, kind: Tokens, text: str) -> str:
+    """A text field that offers pieces of the vocabulary, and below it one chip for each piece of the text."""
+    ids = kind.vocabulary.encode(text)
+    chips = "".join(f"<li><b>{escape(kind.vocabulary.pieces[id]).replace(' ', '␣')}</b> {id}</li>" for id in ids)
+    pieces = escape(words("explorer")["pieces"].format(name=pretty(name)))
+    return (f"<div class='ts-control ts-tokens' data-input='{escape(name)}'><label for='{at}'>{escape(pretty(name))}"
+            f"</label><input type='text' id='{at}' list='{at}-offers' value='{escape(text)}' autocomplete='off' "
+            f"autocapitalize='off' spellcheck='false'><datalist id='{at}-offers'></datalist>"
+            f"<ol class='ts-chips' aria-label='{pieces}'>{chips}</ol></div>")
 
 
 def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> str:

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from tsattn_mini.explore.tokens import Tokens
+
 
 @dataclass(frozen=True)
 class Slider:
@@ -174,7 +176,7 @@ class Toggle:
         return {}
 
 
-Input = Slider | Cells | Choice | Toggle
+Input = Slider | Cells | Choice | Toggle | Tokens
 
 
 def plain(value: Any) -> Any:

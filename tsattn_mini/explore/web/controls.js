@@ -2,11 +2,12 @@
 import { number } from "./number.js";
 import { cells } from "./cells.js";
 import { readNumber } from "./read_number.js";
+import { tokens } from "./tokens.js";
 import { fill, words } from "./words.js";
 
 export function control(element, input, set, tell) {
   const box = element.querySelector(`[data-input="${CSS.escape(input.name)}"]`);
-  return { slider, cells, choice, toggle }[input.kind](box, input, (value) => set(input.name, value), tell);
+  return { slider, cells, choice, toggle, tokens }[input.kind](box, input, (value) => set(input.name, value), tell);
 }
 
 function slider(box, input, set, tell) {

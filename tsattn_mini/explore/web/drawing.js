@@ -7,14 +7,15 @@ const BAND = 36; // cells of a heat map that are drawn in one go
 export function drawing(figure, { view, scale }) {
   const plot = figure.querySelector(".ts-plot"), top = figure.querySelector("[data-top]");
   const svgs = [...plot.querySelectorAll("svg")];
-  const parts = { heat, bars, lines }[view](plot, scale, top);
+  const parts = { heat, digits: heat, bars, lines }[view](plot, scale, top);
+  const write = view === "digits" ? String : number;
   const inOrder = view === "lines" ? along(plot) : (data) => data;
-  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
+  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length, write)) };
 }
 
 function heat(plot, scale, top) {
   const cells = [...plot.querySelectorAll(".ts-cell")].map((cell) => [cell.querySelector("rect"), cell.querySelector("text")]);
-  const short = plot.querySelector(".ts-brief") ? brief : number;
+  const short = plot.querySelector(".ts-digits") ? String : plot.querySelector(".ts-brief") ? brief : number;
   const reach = remembered(spread), dyes = remembered(() => quickly(plot));
   const band = (from) => {
     const mine = cells.slice(from, from + BAND);
@@ -25,9 +26,9 @@ function heat(plot, scale, top) {
         const most = reach(data), dye = quick ? dyes(data) : exactly;
         mine.forEach(([rect, text], i) => {
           dye(rect, shade(Number(data[from + i]), scale, most));
-          if (text) write(text, short(data[from + i]));
+          if (text) put(text, short(data[from + i]));
         });
-        if (top && !from) write(top, `± ${number(most)}`);
+        if (top && !from) put(top, `± ${number(most)}`);
       },
     };
   };
@@ -60,7 +61,7 @@ function bars(plot) {
         rect.setAttribute("y", Math.min(on, 0));
         rect.setAttribute("height", Math.abs(on));
       });
-      texts.forEach((text, i) => write(text, number(data[i])));
+      texts.forEach((text, i) => put(text, number(data[i])));
     },
   }];
 }
@@ -73,8 +74,8 @@ function lines(plot) {
     draw(data) {
       const [from, to] = span(data);
       for (const curve of curves) curve.node.setAttribute("points", spots(curve, data, from, to));
-      write(low, number(from));
-      write(high, number(to));
+      put(low, number(from));
+      put(high, number(to));
     },
   }];
 }
@@ -133,14 +134,14 @@ function span(data) {
 }
 
 // The text node stays: a new one would be laid out from nothing.
-function write({ firstChild }, text) {
+function put({ firstChild }, text) {
   if (firstChild.data !== text) firstChild.data = text;
 }
 
-function speak(svg, label, data, i, parts) {
+function speak(svg, label, data, i, parts, write) {
   const size = data.length / parts;
   const mine = Array.from(data.slice(i * size, (i + 1) * size));
   const more = mine.length > 24 ? ` … (${mine.length} numbers)` : "";
   const head = svg.getAttribute("aria-label").split(":")[0] || label;
-  svg.setAttribute("aria-label", `${head}: ${mine.slice(0, 24).map(number).join(" ")}${more}`);
+  svg.setAttribute("aria-label", `${head}: ${mine.slice(0, 24).map((v) => write(v)).join(" ")}${more}`);
 }

@@ -49,12 +49,17 @@ export function mountExplorer(element, backendFor) {
     values = out;
     paint.show(out);
     clearTimeout(tellLater);
-    tellLater = setTimeout(() => tell(summary()), 400);
+    tellLater = setTimeout(() => tell([...notes(), summary()].join(" ")), 400);
   }
 
   function tell(text) {
     clearTimeout(tellLater); // a summary that waits would take the place of a refusal
     message.textContent = text;
+  }
+
+  // What a control did with its value beside taking it.
+  function notes() {
+    return Object.values(controls).map((control) => control.note?.()).filter(Boolean);
   }
 
   // What a listener hears once the hand rests: the number that moved most.

@@ -2,6 +2,7 @@
 // the first question, and one runtime serves every explorer of the page.
 import * as ort from "onnxruntime-web/wasm";
 import { gunzip, split, unzip } from "./packed.js";
+import { padded } from "./pieces.js";
 
 const home = new URL(".", document.currentScript.src);
 let awake;
@@ -68,6 +69,7 @@ export function graphBackend(spec) {
 function tensor(input, value) {
   if (input.kind === "toggle") return new ort.Tensor("bool", [value], []);
   if (input.kind === "cells") return new ort.Tensor("float32", Float32Array.from(value.flat()), input.dims);
+  if (input.kind === "tokens") return new ort.Tensor("int64", BigInt64Array.from(padded(input, value), BigInt), [input.length]);
   if (input.integer) return new ort.Tensor("int64", [BigInt(value)], []);
   return new ort.Tensor("float32", [value], []);
 }
