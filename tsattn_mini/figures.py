@@ -246,6 +246,14 @@ def _bars(x: Tensor, word: str, label: str) -> str:
     return drawn("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
 
 
+def _keys(word: str, rows: int, left: int, width: int) -> list[tuple[int, str]]:
+    """Where each curve's key stands and what it says; the word is left out where it would not fit `rows` times."""
+    apart, names = 45 + 7 * len(word), [f"{word} {i}" for i in range(rows)]
+    if rows * apart > width + 12:
+        apart, names = 45, [str(i) for i in range(rows)]
+    return [(left + apart * i, name) for i, name in enumerate(names)]
+
+
 def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     """`data-from`, `data-by` and `data-points` say where in the flat tensor a curve lies."""
     width, height, left = 300, 110, 52
@@ -255,7 +263,7 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' "
               f"data-by='{rows if down else 1}' data-points='{n}' points='{unit_points(row, low, high)}'/>"
               for i, row in enumerate(x)]
-    keys = [(left + 52 * i, f"{words[1 if down else 0]} {i}") for i in range(rows)] if 1 < rows <= 6 else []
+    keys = _keys(words[1 if down else 0], rows, left, width) if 1 < rows <= 6 else []
     legend = "".join(f"<path class='ts-line ts-line{i}' d='M{x} {height + 38}h18'/>"
                      f"<text class='ts-key' x='{x + 22}' y='{height + 42}'>{escape(key)}</text>"
                      for i, (x, key) in enumerate(keys))
