@@ -206,7 +206,7 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
         S = torch.where(high == low, S, (S - low) / torch.where(high == low, 1.0, high - low))
     elif norm == "softmax":
         S = torch.softmax(S, -1)
-    return step("S_norm", S.view_as(S), axes=axes, eq="S̃ = Norm(|S|)", note=f"Norm is {norm}.")
+    return step("S_norm", S.view_as(S), axes=axes, eq="S̃ = Norm(|S|)", note="How far to trust each driver, 0 … 1.")
 
 
 def _check(x_endo: Tensor, x_exo: Tensor) -> None:
