@@ -40,8 +40,8 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
     check_prior(S, A_b, bounded)
     check_delta(delta, A_b.dtype)
     checks.finite(A_b=A_b, A_g=A_g)
-    A_b = step("A_b", A_b, axes=words, eq="Eq. 11: q₁ k₁ᵀ / √d", note="What the data say, for every pair.")
-    A_g = step("A_g", A_g, axes=words, eq="Eq. 12: q₂ k₂ᵀ / √d", note="A second opinion, also from the data.")
+    A_b = step("A_b", A_b, axes=words, eq="Eq. 11: q₁ · k / √d", note="What the data say, for every pair.")
+    A_g = step("A_g", A_g, axes=words, eq="Eq. 12: q₂ · k / √d", note="A second opinion, also from the data.")
     S = step("S", S.to(A_b.dtype), axes=_shared(words, S, A_b), eq="S̃ = Norm(|S|)",
              note="The prior: one number a pair, computed before and not learned.")
     S_A_g = step("S_A_g", S * A_g, axes=words, eq="S̃ ⊙ A_g", note="Content: the second opinion, as loud as the prior.")

@@ -5,11 +5,10 @@ from math import e, log, log10
 import torch
 
 from tsattn_mini.explore.question import Option, Slip, choice, number
-from tsattn_mini.kite.conditioning import InputConcatenation, bilinear_scores, knowledge_guided
+from tsattn_mini.kite.conditioning import bilinear_scores, knowledge_guided
 from tsattn_mini.kite.network import VectorField
 from tsattn_mini.kite.prior import normalise
 from tsattn_mini.lesson import counting
-from tsattn_mini.trace import record
 
 LESSON = "09_knowledge_guided_conditioning"
 
@@ -72,19 +71,13 @@ def _released(norm: str) -> float:
     return (A[0] / A[1]).item()
 
 
-def _concatenated() -> str:
-    """What a prior of 1 adds to the scores when it is appended to the key: do the states differ, the covariates?"""
-    net = InputConcatenation(T=3, F=2, d=5).double().requires_grad_(False)
-    Y, X, S = _draw(1, 2, 2), _draw(1, 2, 3, seed=1), torch.ones(1, 2, 2, dtype=torch.float64)
-    logits = []
-    for prior in (S, 0 * S):
-        with record() as trace:
-            net(Y, X, prior)
-        logits.append(trace["logits"].tensor[0])
-    added = logits[0] - logits[1]
-    if not torch.allclose(added[:, 0], added[:, 1]):
-        return "both"
-    return "neither" if torch.allclose(added[0], added[1]) else "query"
+def _zero() -> str:
+    """A key of prior 0 beside one of prior 1: has it any weight at equal scores, and has a lead of 20 any effect?"""
+    zero, prior = torch.zeros(1, 2, dtype=torch.float64), torch.tensor([[0.0, 1.0]], dtype=torch.float64)
+    behind, ahead = (knowledge_guided(zero + zero.new_tensor([lead, 0]), zero, prior)[0, 0] for lead in (0, 20))
+    if behind > 0.4:
+        return "back"
+    return "price" if ahead > 0.9 else "wall"
 
 
 def closed_doors(second_door: bool) -> tuple[float, float]:
@@ -142,6 +135,18 @@ QUESTIONS = [
                 "Eq. 10 is one matrix, but the products inside it may differ: W1 and W2 each have their own."),
         }),
     choice(
+        id="09-zero", lesson=LESSON, answer=_zero,
+        text="log(S̃ + δ), with δ = 10⁻⁶: the prior of one pair goes to 0, while another pair of its row has prior 1. "
+             "What happens to the first?",
+        options={
+            "wall": Option("Its score goes to −∞ and its weight to 0, whatever the data say.",
+                "Only for δ → 0. With δ in place the score loses log δ, and that is a number."),
+            "price": Option("Its score loses 13.8: about a millionth of the weight, unless the data lead by more.",
+                "A price, not a wall: at a lead of 15 in the data score it takes .77 of the row."),
+            "back": Option("It falls back to W1, the data alone.",
+                "That is Eq. 10 at s = 0. In Eq. 13 the same zero also pays at the gate."),
+        }),
+    choice(
         id="09-all-zero", lesson=LESSON, answer=_all_zero,
         text="A row of scores (3, 1, 0), and the prior of all three keys is 0. The weights become …",
         options={
@@ -163,18 +168,6 @@ QUESTIONS = [
             "log10": Slip(-log10(1e-3), "That is the power of ten. The softmax counts in powers of e."),
             "default": Slip(lambda: _lead(1e-6), "That is the price at the default δ = 10⁻⁶."),
             "delta": Slip(1e-3, "δ is the odds; the lead is a difference of scores, its logarithm."),
-        }),
-    choice(
-        id="09-concatenate", lesson=LESSON, answer=_concatenated,
-        text="Instead of all this, append s_ij to the covariate: the key is made of [x_j ; s_ij]. The score of the "
-             "pair gains s_ij times a number. On what does that number depend?",
-        options={
-            "query": Option("On the state i alone.",
-                "The last row of the key's matrix meets q_i: s_ij (q_i · w). What covariate j holds plays no part."),
-            "both": Option("On the state i and on covariate j.",
-                "That is W2 in Eq. 10. Appending gives the prior one row w of its own, which never meets x_j."),
-            "neither": Option("On neither: it is one learned constant.",
-                "It would be without a query. The row w is a vector, and its product with q_i is what counts."),
         }),
     number(
         id="09-released", lesson=LESSON, answer=lambda: _released("softmax"), tolerance=0.03,
