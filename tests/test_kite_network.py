@@ -136,6 +136,18 @@ def test_without_the_gate_the_prior_still_scales_the_second_branch():
                  torch.softmax(trace["past0/kgc/A_b"].tensor + trace["past0/kgc/S_A_g"].tensor, -1))
 
 
+def test_concatenation_hands_the_prior_over_as_one_more_number():
+    net = network(conditioning="concat")
+    x = inputs(net)
+    with record() as trace:
+        velocity(net, x)
+    assert float(trace["past0/kgc/S_A_g"].tensor.abs().max()) == 0, "the attention itself has no prior"
+    longer = torch.cat([x.x_exo, x.w.mT], dim=-1)
+    assert_close(trace["x_exo"].tensor, longer @ net.x_exo.weight.T + net.x_exo.bias)
+    moved = velocity(net, x, w=1 - x.w) - velocity(net, x)
+    assert float(moved.detach().abs().max()) > 1e-3
+
+
 def test_conditioning_none_has_no_exogenous_input():
     net = network(conditioning="none")
     x = inputs(net)
@@ -200,7 +212,7 @@ def test_the_share_of_dead_parameters_at_width_256_depends_on_the_mlp():
 
 
 def test_no_parameter_of_ours_is_dead():
-    for options in ({}, {"second_door": True}, {"future": False}):
+    for options in ({}, {"second_door": True}, {"future": False}, {"conditioning": "concat"}):
         net = network(**options)
         velocity(net, inputs(net)).square().sum().backward()
         assert [n for n, p in net.named_parameters() if p.grad is None or not float(p.grad.abs().max()) > 0] == []
@@ -227,7 +239,7 @@ def test_the_network_leaves_as_a_graph(options):
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("options", "message"), [
-    ({"conditioning": "kgb"}, r"conditioning: expected one of \('kgc', 'plain', 'none'\), got 'kgb'"),
+    ({"conditioning": "kgb"}, r"conditioning: expected one of \('kgc', 'plain', 'concat', 'none'\), got 'kgb'"),
     ({"D": 0}, "D: expected at least 1, got 0"), ({"depth": 0}, "depth: expected at least 1, got 0"),
     ({"H": 3}, "H: expected a divisor of the model width M=8, got 3"),
     ({"second_door": True, "future": False}, "second_door: expected future=True and a conditioning"),

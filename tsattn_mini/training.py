@@ -107,19 +107,33 @@ class Run:
     validation: float
 
 
+def squared_error(model: nn.Module, cut: Cut) -> Float[Tensor, ""]:
+    """The mean squared error of the forecasts of `cut`: what training makes small."""
+    return (_forecast(model, cut) - cut.future).square().mean()
+
+
+def validation_error(model: nn.Module, cut: Cut) -> float:
+    """The same without gradients, window after window: what decides when to stop."""
+    return score(predict(model, cut), cut.future)["mse"]
+
+
 def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int = 30, patience: int = 5,
-          batch: int = 32, lr: float = 1e-3) -> Run:
+          batch: int = 32, lr: float = 1e-3, loss: Callable[[nn.Module, Cut], Tensor] = squared_error,
+          error: Callable[[nn.Module, Cut], float] = validation_error) -> Run:
     """Build a model and train it until the validation error has not improved for `patience` epochs.
+
+    A model with a goal of its own, such as the likelihood of what it samples, brings its `loss` for a batch of the
+    training part and its `error` for the whole validation part.
 
     `seed` fixes the first weights and the order of the windows. Sums are rounded differently on other
     processors, so weights after training agree between machines only roughly.
     """
     with _one_thread():
-        return _train(build, task, seed, epochs, patience, batch, lr)
+        return _train(build, task, seed, epochs, patience, batch, lr, loss, error)
 
 
 def _train(build: Callable[[], nn.Module], task: Task, seed: int, epochs: int, patience: int, batch: int,
-           lr: float) -> Run:
+           lr: float, loss: Callable[[nn.Module, Cut], Tensor], error: Callable[[nn.Module, Cut], float]) -> Run:
     torch.manual_seed(seed)
     model = build()
     order = torch.Generator().manual_seed(seed)
@@ -128,14 +142,13 @@ def _train(build: Callable[[], nn.Module], task: Task, seed: int, epochs: int, p
     for epoch in _bar(epochs, f"{type(model).__name__} on {task.name}, seed {seed}"):
         model.train()
         for rows in torch.randperm(len(task.train.past), generator=order).split(batch):
-            cut = task.train[rows]
-            loss = (_forecast(model, cut) - cut.future).square().mean()
             optimiser.zero_grad()
-            loss.backward()
+            loss(model, task.train[rows]).backward()
             optimiser.step()
-        error = score(predict(model, task.validation), task.validation.future)["mse"]
-        if error < best:
-            best, kept, best_epoch = error, deepcopy(model.state_dict()), epoch
+        model.eval()
+        found = error(model, task.validation)
+        if found < best:
+            best, kept, best_epoch = found, deepcopy(model.state_dict()), epoch
         if epoch - best_epoch >= patience:
             break
     model.load_state_dict(kept)

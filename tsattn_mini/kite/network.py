@@ -18,7 +18,7 @@ from tsattn_mini.trace import meaning, scope, step
 
 SINUSOIDS = 256
 OMEGA = [10000 ** (-2 * i / SINUSOIDS) for i in range(SINUSOIDS // 2)]
-CONDITIONING = ("kgc", "plain", "none")
+CONDITIONING = ("kgc", "plain", "concat", "none")
 NO_GATE = 1e9  # as δ: beside it every prior is rounded away, so log(S̃ + δ) is the same for all and cancels
 
 
@@ -118,7 +118,8 @@ class VectorField(nn.Module):
         T: past steps; F: future steps; D: exogenous variables; M: model width; H: heads; depth: how often.
         future: build the blocks that read exogenous futures. With or without is two models, not an option at run time.
         conditioning: "kgc" asks the exogenous tokens with the prior; "plain" with no prior, which is cross-attention;
-            "none" has no exogenous input at all.
+            "concat" is plain too, with the prior as one more number of every exogenous series; "none" has no
+            exogenous input at all.
         gate: False leaves out log(S̃ + δ) and keeps S̃ ⊙ A_g.
         second_door: let the exogenous futures into the head as well, as the released code does, where no prior
             guards them. By default they come in through the attention alone.
@@ -143,7 +144,8 @@ class VectorField(nn.Module):
         self.future, self.second_door = future, second_door
         asked, delta = D if conditioning != "none" else 0, DELTA if gate else NO_GATE
         self.time, self.state = TimeEmbedding(M), nn.Linear(F, M)
-        self.x_exo, self.y_exo = nn.Linear(T, M), nn.Linear(F, M) if future else None
+        more = 1 if conditioning == "concat" else 0
+        self.x_exo, self.y_exo = nn.Linear(T + more, M), nn.Linear(F + more, M) if future else None
         self.history = nn.ModuleList(Block(M, H, asked, mlp_ratio, delta) for _ in range(depth))
         self.ahead = nn.ModuleList(Block(M, H, asked, mlp_ratio, delta) for _ in range(depth if future else 0))
         self.head = Head(M, F, D, (door_width or 2 * (1 + D)) if second_door else 0)
@@ -164,8 +166,10 @@ class VectorField(nn.Module):
                       y_exo=(y_exo, f"B {self.D} {self.F}"))
         self.check_future(y_exo)
         checks.finite(y=y, t=t, x_exo=x_exo, w=w, y_exo=y_exo)
+        if self.conditioning == "concat":
+            x_exo, y_exo = (None if x is None else torch.cat([x, w.mT], dim=-1) for x in (x_exo, y_exo))
         w = step("S", w if self.conditioning == "kgc" else torch.zeros_like(w), axes="B 1 D", eq="S̃",
-                 note="The prior as the blocks see it.")
+                 note="The prior as the attention sees it.")
         with scope("moment"):
             time = self.time(t)
         x = step("x", self.state(y), axes="B M", eq="Y_s W + b", note="The state as one token.")
