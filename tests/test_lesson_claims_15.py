@@ -15,7 +15,7 @@ from tsattn_mini.engram.memory import EPS, Engram, ShortConvolution
 from tsattn_mini.engram.tiling import coverage, tiling
 from tsattn_mini.questions.lesson15 import _shut_last
 from tsattn_mini.results import engram as lab
-from tsattn_mini.results import load
+from tsattn_mini.results import interval, load
 
 RESULTS = load("engram")
 VALUES = rms_norm(torch.randn(1, 32, 1024, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), eps=0.0)
@@ -136,3 +136,43 @@ def test_100_the_hidden_state_in_front_of_layer_two_knows_the_context_and_the_lo
 
     river, market = last("river"), last("market")
     assert [name for name in river if not torch.equal(river[name], market[name])] == ["h", "alpha"]
+
+
+def paired(column, a, b):
+    """a minus b, seed by seed."""
+    pairs = zip(RESULTS.values("text", a, column), RESULTS.values("text", b, column), strict=True)
+    return interval([x - y for x, y in pairs])
+
+
+def test_108_a_gate_is_not_what_makes_this_memory_useful():
+    engram = RESULTS["text", "Engram", "fixed"]
+    for rival in ("α = 1", "α from h alone"):
+        assert RESULTS["text", rival, "fixed"].high < engram.low
+        assert RESULTS["text", rival, "unusual"].overlaps(RESULTS["text", "Engram", "unusual"])
+    gaps = [paired("unusual", "Engram", rival) for rival in ("α = 1", "α from h alone", "α constant")]
+    assert all(-0.025 < gap.mean < -0.01 for gap in gaps)
+    assert [gap.high < 0 for gap in gaps] == [True, False, True]
+
+
+def test_92_the_trained_gate_shuts_on_what_is_ambiguous_whichever_sense_is_meant():
+    assert RESULTS["text", "Engram", "α fixed"].low > 0.8
+    usual, unusual = RESULTS["text", "Engram", "α usual"], RESULTS["text", "Engram", "α unusual"]
+    assert max(usual.high, unusual.high) < 0.2
+    assert usual.overlaps(unusual)
+
+
+def test_109_the_loss_is_highest_where_the_gate_is_widest_open_and_lowest_in_the_middle():
+    buckets = [RESULTS["text", "Engram", f"loss {i}"] for i in range(5)]
+    assert buckets[4].low > buckets[0].high > buckets[0].low > buckets[2].mean
+    assert sum(RESULTS["text", "Engram", f"share {i}"].mean for i in range(5)) == pytest.approx(1, abs=1e-3)
+
+
+def test_104_in_the_trained_model_a_tenth_of_a_nat_passes_by_the_shut_gate():
+    assert RESULTS["text", "Engram", "conv kept"].low > 0.94
+    gaps = {name: [s - r for s, r in zip(RESULTS.values("text", name, "shut"),
+                                         RESULTS.values("text", name, "removed"), strict=True)]
+            for name in ("Engram", "remedy: input", "remedy: output")}
+    assert interval(gaps["Engram"]).mean == pytest.approx(-0.278, abs=0.001)
+    for remedy in ("remedy: input", "remedy: output"):
+        assert RESULTS["text", remedy, "conv kept"].high < 0.02
+        assert interval(gaps["Engram"]).high < interval(gaps[remedy]).low
