@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from tsattn_mini.datasets import Series, load_bikes
 from tsattn_mini.kite.forecaster import KITE
+from tsattn_mini.kite.prior import pearson
 from tsattn_mini.trace import record
 from tsattn_mini.training import Cut, Run, Task, make_task, naive, train
 
@@ -132,6 +133,13 @@ def judge(samples: Float[Tensor, "B P F"], cut: Cut) -> dict[str, float]:
     return answer
 
 
+def distrusted(cut: Cut) -> Float[Tensor, "B 1 D"]:
+    """The prior of the windows, with 0 for the last exogenous series."""
+    x_endo, x_exo, *_ = parts(cut)
+    S = pearson(x_endo, x_exo)
+    return torch.cat([S[..., :-1], torch.zeros_like(S[..., -1:])], dim=-1)
+
+
 def decoy_weight(model: KITE, cut: Cut) -> float:
     """The share of attention on the last exogenous series, mean over windows, heads and blocks, in percent."""
     x_endo, x_exo, y_exo, _ = parts(cut)
@@ -156,6 +164,7 @@ def measure(training: str, model: str, seed: int) -> Iterator[dict]:
 
     crps, mae, in 50%, in 90%    on the test part as it is, the decoy kept
     noise, rhythm                CRPS where the decoy breaks
+    cut off                      CRPS in noise with a prior of 0 for the decoy, set by hand
     weight, weight in noise      attention on the decoy, in percent
     """
     run = fit(training, model, seed)
@@ -168,6 +177,8 @@ def measure(training: str, model: str, seed: int) -> Iterator[dict]:
             row |= scores if test == "kept" else {test: scores["crps"]}
             if omega == 1 and training != "none" and test != "rhythm":
                 row["weight" if test == "kept" else f"weight in {test}"] = decoy_weight(run.model, cut)
+            if name == "KGC" and test == "noise":
+                row["cut off"] = judge(draw(run.model, cut, S=distrusted(cut)), cut)["crps"]
         yield row
 
 
