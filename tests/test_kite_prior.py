@@ -10,6 +10,7 @@ from statsmodels.tsa.stattools import grangercausalitytests
 from torch.testing import assert_close
 
 from tsattn_mini.kite.prior import NORMS, f_statistic, granger, normalise, pearson, ridge_shortcut
+from tsattn_mini.official import REPLAYS
 from tsattn_mini.trace import record
 
 
@@ -116,6 +117,16 @@ def test_no_eps_is_needed_and_the_released_one_hides_small_units(dtype):
     assert_close(pearson(x, e, eps=1e-8), r, rtol=1e-6, atol=0)
 
 
+def test_a_spread_of_rounding_alone_counts_as_constant():
+    e = torch.full((1, 24, 1), 0.1)
+    e[0, ::2] += 1e-8
+    assert len(e.unique()) == 2
+    with pytest.warns(RuntimeWarning, match="series 0 of window 0 is constant"):
+        assert float(pearson(randn(1, 24, 1).float(), e)) == 0
+    with pytest.raises(ValueError, match="x_exo: expected series that vary"):
+        f_statistic(randn(1, 24, 1).float(), e)
+
+
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.7, 1e8])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_constant_series_has_correlation_zero_and_says_so(value, dtype):
@@ -155,7 +166,7 @@ def test_f_without_error_is_infinite_or_huge_and_p_zero():
 
 
 def test_float32_regressions_are_computed_in_float64():
-    x, e = (randn(2, 60, 2) + 1000).float(), randn(2, 60, 3, seed=1).float()
+    x, e = (randn(2, 60, 2).cumsum(1) + 1e4).float(), randn(2, 60, 3, seed=1).cumsum(1).float()
     for measure in (f_statistic, ridge_shortcut):
         assert measure(x, e).dtype == torch.float32
         assert_close(measure(x, e), measure(x.double(), e.double()).float(), rtol=1e-6, atol=0)
@@ -177,6 +188,10 @@ def test_a_single_driver_gets_one_from_max_and_softmax_and_itself_from_the_other
     S = torch.tensor([[[0.02]]])
     assert {norm: round(float(normalise(S, norm)), 6) for norm in NORMS} == {
         "none": 0.02, "max": 1, "minmax": 0.02, "softmax": 1}
+
+
+def test_the_released_arrays_are_among_those_that_replay_recomputes():
+    assert ("ts_benchmark/baselines/kite/models/KITEModel.py", "cal_pearson_martix, cal_granger_matrix") in REPLAYS
 
 
 def test_steps_are_named():

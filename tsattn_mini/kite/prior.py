@@ -11,7 +11,7 @@ Regressions are computed in float64 whatever comes in: they square the condition
 import warnings
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.stats import f as f_distribution
 from torch import Tensor
 
@@ -56,15 +56,23 @@ def pearson(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], eps: 
 def _unit(x: Float[Tensor, "B T V"], name: str) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"]]:
     """Each series centred and divided by its length over time, and that length; a constant series is all 0."""
     x = x.to(torch.promote_types(x.dtype, torch.float32))
-    low, high = x.amin(1, keepdim=True), x.amax(1, keepdim=True)
-    largest = torch.maximum(high, -low)
-    constant = high - low <= ROUNDING * torch.finfo(x.dtype).eps * largest
+    constant = _constant(x)
     _warn_constant(constant[:, 0], name)
-    scale = largest.clamp(min=torch.finfo(x.dtype).tiny)
+    scale = _largest(x).clamp(min=torch.finfo(x.dtype).tiny)
     centred = x / scale - (x / scale).mean(1, keepdim=True)
     centred = torch.where(constant, 0.0, centred - centred.mean(1, keepdim=True))
     size = centred.square().sum(1, keepdim=True).sqrt()
     return centred / torch.where(constant, 1.0, size), size * scale
+
+
+def _largest(x: Float[Tensor, "B T V"]) -> Float[Tensor, "B 1 V"]:
+    return torch.maximum(x.amax(1, keepdim=True), -x.amin(1, keepdim=True))
+
+
+def _constant(x: Float[Tensor, "B T V"]) -> Bool[Tensor, "B 1 V"]:
+    """True for a series whose spread is nothing but rounding."""
+    spread = x.amax(1, keepdim=True) - x.amin(1, keepdim=True)
+    return spread <= ROUNDING * torch.finfo(x.dtype).eps * _largest(x)
 
 
 @meaning("measure the relation")
@@ -233,7 +241,7 @@ def _refuse_constant(**windows: Tensor) -> None:
     if torch.compiler.is_compiling():
         return
     for name, x in windows.items():
-        constant = (x == x[:, :1]).all(1)
+        constant = _constant(x)[:, 0]
         if bool(constant.any()):
             window, series = constant.nonzero()[0].tolist()
             raise ValueError(f"{name}: expected series that vary, got series {series} of window {window} constant at "
