@@ -142,6 +142,13 @@ def test_claim_103_the_norms_epsilon_is_that_of_the_dtype():
     close(rms_norm(x, torch.tensor([1.0, 2.0, 3.0, 4.0])), rms_norm(x) * torch.tensor([1.0, 2.0, 3.0, 4.0]))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_squared_in_float32(dtype):
+    x = torch.tensor([[3000.0, 0.0, 4000.0, 0.0]], dtype=dtype)  # 3000² is beyond float16
+    assert rms_norm(x).dtype == dtype
+    close(rms_norm(x).float(), torch.tensor([[1.2, 0.0, 1.6, 0.0]]), rtol=5e-3, atol=0)
+
+
 def test_claim_93_alpha_moves_with_the_state_and_with_the_memory():
     h, k = draw(1, 1, 1, 8), draw(1, 1, 1, 8, seed=1)
     base = context_gate(h, k)

@@ -27,14 +27,17 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
              eps: float | None = None) -> Float[Tensor, "*batch M"]:
     """x / sqrt(mean(x²) + ε), times `gain`; ε is the machine epsilon of the dtype when left out.
 
+    Half precision is squared, and takes its ε, in float32.
+
     Raises:
         ValueError: numbers whose squares leave the range of the dtype.
     """
-    eps = torch.finfo(x.dtype).eps if eps is None else eps
-    mean = x.square().mean(-1, keepdim=True)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    eps = torch.finfo(wide.dtype).eps if eps is None else eps
+    mean = wide.square().mean(-1, keepdim=True)
     if not torch.compiler.is_compiling() and not bool(torch.isfinite(mean).all()):
-        raise ValueError(f"x: expected numbers with squares in {x.dtype}, got {float(x.detach().abs().max()):.1e}")
-    normed = x / (mean + eps).sqrt()
+        raise ValueError(f"x: expected numbers with squares in {wide.dtype}, got {float(x.detach().abs().max()):.1e}")
+    normed = (wide / (mean + eps).sqrt()).to(x.dtype)
     return normed if gain is None else normed * gain
 
 
