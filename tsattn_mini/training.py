@@ -128,7 +128,7 @@ def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int 
     `seed` fixes the first weights and the order of the windows. Sums are rounded differently on other
     processors, so weights after training agree between machines only roughly.
     """
-    with _one_thread():
+    with one_thread():
         return _train(build, task, seed, epochs, patience, batch, lr, loss, error)
 
 
@@ -139,7 +139,7 @@ def _train(build: Callable[[], nn.Module], task: Task, seed: int, epochs: int, p
     order = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=lr)
     best, kept, best_epoch = float("inf"), deepcopy(model.state_dict()), 0
-    for epoch in _bar(epochs, f"{type(model).__name__} on {task.name}, seed {seed}"):
+    for epoch in progress(epochs, f"{type(model).__name__} on {task.name}, seed {seed}"):
         model.train()
         for rows in torch.randperm(len(task.train.past), generator=order).split(batch):
             optimiser.zero_grad()
@@ -157,7 +157,7 @@ def _train(build: Callable[[], nn.Module], task: Task, seed: int, epochs: int, p
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Matrices this small are done before a second thread has woken up; on a busy machine it costs a factor 10."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -191,7 +191,7 @@ def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> d
     return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
 
 
-def _bar(epochs: int, label: str) -> Iterator[int]:
+def progress(epochs: int, label: str) -> Iterator[int]:
     """Count 1 to `epochs` behind a progress bar that leaves nothing: in a notebook it clears the cell's output."""
     show = _show_in_notebook if hasattr(get_ipython(), "kernel") else _show_in_terminal
     try:

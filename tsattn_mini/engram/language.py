@@ -17,7 +17,7 @@ from tsattn_mini.engram.memory import Engram
 from tsattn_mini.engram.text import Text
 from tsattn_mini.engram.vocabulary import check_tokens
 from tsattn_mini.trace import meaning, scope, step
-from tsattn_mini.training import _bar, _one_thread
+from tsattn_mini.training import one_thread, progress
 
 
 class LanguageModel(nn.Module):
@@ -75,14 +75,14 @@ def train(build: Callable[[], nn.Module], text: Text, seed: int, *, rounds: int 
     The rows of a table learn `table_lr` times as fast, since each is seen only now and then. `seed`
     fixes the first weights and the order of the rows of the text.
     """
-    with _one_thread():
+    with one_thread():
         torch.manual_seed(seed)
         model = build()
         order = torch.randperm(len(text.ids), generator=torch.Generator().manual_seed(seed)).chunk(rounds)
         tables = [p for name, p in model.named_parameters() if name.endswith("table.rows")]
         others = [p for name, p in model.named_parameters() if not name.endswith("table.rows")]
         optimiser = torch.optim.Adam([{"params": others}, {"params": tables, "lr": lr * table_lr}], lr=lr)
-        for part in _bar(rounds, f"{label or type(model).__name__}, seed {seed}"):
+        for part in progress(rounds, f"{label or type(model).__name__}, seed {seed}"):
             for rows in order[part - 1].split(batch):
                 tokens, targets, _ = shifted(text[rows])
                 loss = F.cross_entropy(model(tokens).mT, targets, ignore_index=-1)
@@ -98,5 +98,5 @@ def losses(model: nn.Module, text: Text, batch: int = 500) -> Float[Tensor, "B L
         tokens, targets, _ = shifted(part)
         return F.cross_entropy(model(tokens).mT, targets, ignore_index=-1, reduction="none")
 
-    with torch.no_grad(), _one_thread():
+    with torch.no_grad(), one_thread():
         return torch.cat([of(text[i:i + batch]) for i in range(0, len(text.ids), batch)])
