@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from reprlib import repr as short
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
 
+@runtime_checkable
 class Vocabulary(Protocol):
     """What `Tokens` asks of a tokenizer; `engram.tokenizer.Tokenizer` is one.
 
