@@ -151,6 +151,19 @@ def test_l1_flow_shortens_the_tail_of_an_exponential_and_l2_keeps_it(kind, mean,
     assert math.isclose(2 * fine[1] - coarse[1], std, abs_tol=1e-3)
 
 
+def test_guidance_from_a_source_anywhere_else_ends_where_euler_goes():
+    source, conditional, marginal = (0.4, 0.7), (1.0, 0.5), (-0.2, 1.3)
+    mean, std = exact.guided_gaussian(1.7, conditional, marginal, source)
+
+    def velocity(y, s):
+        return guide(exact.gaussian_velocity(y, s, marginal, source),
+                     exact.gaussian_velocity(y, s, conditional, source), 1.7)
+
+    coarse, fine = (euler(velocity, scalar([0.4, 1.1]), steps) for steps in (200, 400))
+    low, high = 2 * fine - coarse
+    assert_close(torch.stack([low, high - low]), torch.stack([mean, std]), rtol=0, atol=1e-3)
+
+
 # Watching and scoring
 
 
@@ -189,3 +202,19 @@ def test_the_expected_crps_of_a_gaussian_equals_the_mean_of_a_librarys_crps(fore
     assert math.isclose(float(got), float(want), abs_tol=1e-3)
     if forecast == truth:
         assert math.isclose(float(got), truth[1] / math.sqrt(math.pi), abs_tol=1e-7)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda one: exact.gaussian_velocity(one, one, (0.0, 0.0)), "variance: expected numbers above 0, got 0"),
+    (lambda one: exact.gaussian_velocity(one, 0 * one, (0.0, 1.0), (0.0, 0.0)), "variance: expected numbers above 0"),
+    (lambda one: exact.error_growth(one, 0 * one), "target_std: expected numbers above 0, got 0"),
+    (lambda one: exact.guided_gaussian(1.0, (0.0, 1.0), (0.0, -1.0)), "marginal: expected numbers above 0, got -1"),
+    (lambda one: exact.two_point_median(one, one / 2, 1.0), "1 - p: expected numbers above 0, got 0"),
+    (lambda one: exact.two_point_median(one, one, 0.5), "1 - s: expected numbers above 0, got 0"),
+    (lambda one: exact.two_point_share(math.nan), "p: expected numbers above 0, got nan"),
+    (lambda one: exact.exponential_velocity(one, one), "1 - s: expected numbers above 0, got 0"),
+])
+def test_a_law_without_width_or_a_share_outside_0_1_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(torch.ones(1))

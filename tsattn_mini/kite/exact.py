@@ -24,10 +24,14 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     """E[Y - Y_0 | Y_s = y] between N(m_0, σ_0²) and N(m_1, σ_1²), each given as (mean, standard deviation).
 
     Y_s has mean m = s m_1 + (1-s) m_0 and variance s² σ_1² + (1-s)² σ_0²; the velocity is
-    m_1 - m_0 + (s σ_1² - (1-s) σ_0²) / variance · (y - m). A width may be 0, but not where it alone counts.
+    m_1 - m_0 + (s σ_1² - (1-s) σ_0²) / variance · (y - m). A width of 0 is a point.
+
+    Raises:
+        ValueError: at a moment where Y_s has no width, such as s = 1 on the way to a point.
     """
     (m0, sd0), (m1, sd1) = source, target
     variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
+    _above_zero(variance=variance)
     return m1 - m0 + (s * sd1 ** 2 - (1 - s) * sd0 ** 2) / variance * (y - s * m1 - (1 - s) * m0)
 
 
@@ -52,7 +56,11 @@ def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -
     An error made at time s is multiplied by σ_1 / sqrt((s σ_1)² + ((1-s) σ_0)²) until s = 1. The integral over s is
     (asinh r + asinh 1/r) / sqrt(1 + r²) with r = σ_0 / σ_1: 1.25 at r = 1, large for a narrow source, small for a
     wide one.
+
+    Raises:
+        ValueError: a width that is not above 0.
     """
+    _above_zero(source_std=source_std, target_std=target_std)
     r = source_std / target_std
     return (torch.asinh(r) + torch.asinh(1 / r)) / (1 + r ** 2).sqrt()
 
@@ -63,7 +71,11 @@ def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, so
 
     Both velocities are straight lines in y, so the result is Gaussian. Its width is the geometric mixture
     σ_u^(1-ω) σ_c^ω. Its mean is an integral over s, taken with 64 Gauss-Legendre nodes.
+
+    Raises:
+        ValueError: a width that is not above 0.
     """
+    _above_zero(conditional=conditional[1], marginal=marginal[1], source=source[1])
     s, node_weights = legendre()
     omega = torch.as_tensor(omega, dtype=s.dtype)
     weights = torch.stack([1 - omega, omega])[:, None]
@@ -122,10 +134,14 @@ def watch(velocity: Velocity, y0: Float[Tensor, " P"], steps: int | Shaped[Tenso
 
 
 def two_point_median(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number) -> Float[Tensor, " B"]:
-    """The median of Y - Y_0 given Y_s = y < ∞, s < 1, for Y = +1 with probability p, else -1, and source N(0, 1).
+    """The median of Y - Y_0 given Y_s = y, s < 1, for Y = +1 with probability p, else -1, and source N(0, 1).
 
     Whichever of the two points is more likely there takes all: (±1 - y) / (1 - s).
+
+    Raises:
+        ValueError: p not between 0 and 1, or s = 1.
     """
+    _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
     return (torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype) - y) / (1 - s)
 
@@ -135,7 +151,11 @@ def two_point_share(p: Number) -> Float[Tensor, ""]:
 
     A particle that started at y_0 and heads for +1 is at (1-s) y_0 + s; it stays the likelier side for all s unless
     y_0 < -√(2 logit p). For p < ½ the other point wins by the same rule.
+
+    Raises:
+        ValueError: p not between 0 and 1.
     """
+    _above_zero(p=p, **{"1 - p": 1 - p})
     log_odds = torch.logit(torch.as_tensor(p, dtype=torch.float64))
     return torch.special.ndtr(log_odds.sign() * (2 * log_odds.abs()).sqrt())
 
@@ -144,9 +164,13 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     """The mean ("l2") or median ("l1") of Y - Y_0 given Y_s = y, 0 ≤ s < 1, for Y ~ Exp(1) and source N(0, 1).
 
     Y given Y_s = y is a normal with mean y/s - t² and width t = (1-s)/s, cut off below 0; at s = 0 it is Exp(1).
+
+    Raises:
+        ValueError: another `kind`, or s = 1.
     """
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
+    _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
     beyond = _hazard(a) - a if kind == "l2" else _median_beyond(a)
@@ -169,3 +193,13 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
     for _ in range(6):
         z = z + (torch.special.log_ndtr(-z) - half) / _hazard(z)
     return z - a
+
+
+def _above_zero(**arguments: Numbers) -> None:
+    """Check that every number is above 0."""
+    if torch.compiler.is_compiling():
+        return
+    for name, value in arguments.items():
+        x = torch.as_tensor(value)
+        if not bool((x > 0).all()):
+            raise ValueError(f"{name}: expected numbers above 0, got {float(x.min()):g}")
