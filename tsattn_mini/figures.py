@@ -190,7 +190,7 @@ def cell_size(columns: int) -> tuple[int, int]:
 
 def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float, digits: bool) -> str:
     x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
-    w, h = (150, 28) if digits else cell_size(x.shape[1])
+    w, h = (158, 28) if digits else cell_size(x.shape[1])
     write, size = (str, " ts-digits") if digits else (brief, " ts-brief") if w < 40 else (number, "")
     left, up = (26 if len(words) == 2 else 4), (34 if name else 18)
     out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
