@@ -63,8 +63,8 @@ class KITE(nn.Module):
     def sample(self, x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
                y_exo: Float[Tensor, "B F D"] | None = None, *, n_samples: int = 10, steps: int | Float[Tensor, ""] = 10,
                at_most: int | None = None, omega: float | Float[Tensor, ""] = 1.0,
-               S: Float[Tensor, "B N D"] | None = None, z: Float[Tensor, "R r"] | None = None,
-               eps: Float[Tensor, "R F"] | None = None) -> Float[Tensor, "B P F N"]:
+               S: Float[Tensor, "B N D"] | None = None, z: Float[Tensor, "rows r"] | None = None,
+               eps: Float[Tensor, "rows F"] | None = None) -> Float[Tensor, "B P F N"]:
         """P = `n_samples` trajectories per window and series, in the units of the data.
 
         Args:
@@ -73,7 +73,7 @@ class KITE(nn.Module):
                 allowed: the flow then runs away from the condition. Given as the numbers 0 or 1, the branch that
                 would not count is left out.
             S: a prior of your own in place of |Pearson|.
-            z, eps: the normal draws, one line for every one of the R = B·N·P trajectories, in the order of (b, n, p);
+            z, eps: the normal draws, one line for every one of the B·N·P trajectories, in the order of (b, n, p);
                 see `HistorySource.draw`. Fresh ones when left out.
         Raises:
             ValueError: shapes that do not fit, entries that are not finite, exogenous futures missing where the model
@@ -100,44 +100,45 @@ class KITE(nn.Module):
         return step("samples", samples, axes="B P F N", eq="Y σ + μ",
                     note="Possible futures, in the units of the data.")
 
-    def flow(self, y0: Float[Tensor, "R F"], told: Condition, untold: Condition, steps: int | Float[Tensor, ""],
-             at_most: int | None = None, omega: float | Float[Tensor, ""] = 1.0) -> Float[Tensor, "R F"]:
+    def flow(self, y0: Float[Tensor, "rows F"], told: Condition, untold: Condition, steps: int | Float[Tensor, ""],
+             at_most: int | None = None, omega: float | Float[Tensor, ""] = 1.0) -> Float[Tensor, "rows F"]:
         """From the source to the end, in standardised units; both conditions are normalised already."""
         return euler(lambda y, s: self.guided(y, s, told, untold, omega), y0, steps, at_most)
 
-    def guided(self, y: Float[Tensor, "R F"], s: Float[Tensor, " R"], told: Condition, untold: Condition,
-               omega: float | Float[Tensor, ""]) -> Float[Tensor, "R F"]:
+    def guided(self, y: Float[Tensor, "rows F"], s: Float[Tensor, " rows"], told: Condition, untold: Condition,
+               omega: float | Float[Tensor, ""]) -> Float[Tensor, "rows F"]:
         """v_u + ω (v_c - v_u) at the states y and times s, for conditions that are normalised already."""
         if not isinstance(omega, Tensor) and omega in (0, 1):
             return self.velocity(y, s, told if omega else untold)
         both = Condition(*(None if a is None else torch.cat([a, b]) for a, b in zip(untold, told, strict=True)))
         v_u, v_c = self.velocity(torch.cat([y, y]), torch.cat([s, s]), both).chunk(2)  # one pass, twice the rows
-        v_u = step("v_u", v_u, axes="R F", eq="v(Y, s, nothing)", note="Where the state goes when nothing is told.")
-        v_c = step("v_c", v_c, axes="R F", eq="v(Y, s, condition)", note="Where it goes when it is told.")
+        v_u = step("v_u", v_u, axes="rows F", eq="v(Y, s, nothing)", note="Where the state goes when nothing is told.")
+        v_c = step("v_c", v_c, axes="rows F", eq="v(Y, s, condition)", note="Where it goes when it is told.")
         return guide(v_u, v_c, omega)
 
-    def velocity(self, y: Float[Tensor, "R F"], s: Float[Tensor, " R"], condition: Condition) -> Float[Tensor, "R F"]:
+    def velocity(self, y: Float[Tensor, "rows F"], s: Float[Tensor, " rows"],
+                 condition: Condition) -> Float[Tensor, "rows F"]:
         """The network's velocity; `condition` is normalised."""
         with scope("net"):
             t = step("t", CLOCK * s, axes="B", eq="1000 s", note="The network's clock.")
             return self.field(y, t, condition.x_exo, condition.S, condition.y_exo)
 
     def loss(self, x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], y_exo: Float[Tensor, "B F D"] | None,
-             y_endo: Float[Tensor, "B F N"], *, s: Float[Tensor, " R"] | None = None,
-             z: Float[Tensor, "R r"] | None = None, eps: Float[Tensor, "R F"] | None = None,
-             told: Float[Tensor, "R 1 1"] | None = None) -> Float[Tensor, ""]:
+             y_endo: Float[Tensor, "B F N"], *, s: Float[Tensor, " rows"] | None = None,
+             z: Float[Tensor, "rows r"] | None = None, eps: Float[Tensor, "rows F"] | None = None,
+             told: Float[Tensor, "rows 1 1"] | None = None) -> Float[Tensor, ""]:
         """What training makes small: the flow's error plus `nll_weight` times the source's coverage, per row and step.
 
         Args:
             y_endo: the truth.
             s: flow times in [0, 1]; z, eps: normal draws; told: 1 where a row is told of the exogenous series, 0 where
-                not. One line for each of the R = B·N rows; fresh draws when left out, and `told` is 1 outside training.
+                not. One line for each of the B·N rows; fresh draws when left out, and `told` is 1 outside training.
         """
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), y_endo=(y_endo, f"B {self.F} N"))
         finite_rows(y_endo=y_endo)
         w = self.prepare(x_endo, x_exo, y_exo)
         rows = w.x.shape[0]
-        y = step("Y", (y_endo.mT.flatten(0, 1) - w.mu) / w.sigma, axes="R F", eq="(y - μ) / σ",
+        y = step("Y", (y_endo.mT.flatten(0, 1) - w.mu) / w.sigma, axes="rows F", eq="(y - μ) / σ",
                  note="The truth, in units of the past.")
         fresh = self.source.draw(rows)
         z, eps = fresh[0] if z is None else z, fresh[1] if eps is None else eps
@@ -145,8 +146,9 @@ class KITE(nn.Module):
         condition = self.normalised(w.condition.times(self.coins(rows) if told is None else told))
         return self.row_loss(w.x, y, condition, s, z, eps)
 
-    def row_loss(self, x: Float[Tensor, "R T"], y: Float[Tensor, "R F"], condition: Condition, s: Float[Tensor, " R"],
-                 z: Float[Tensor, "R r"], eps: Float[Tensor, "R F"]) -> Float[Tensor, ""]:
+    def row_loss(self, x: Float[Tensor, "rows T"], y: Float[Tensor, "rows F"], condition: Condition,
+                 s: Float[Tensor, " rows"], z: Float[Tensor, "rows r"],
+                 eps: Float[Tensor, "rows F"]) -> Float[Tensor, ""]:
         """The loss of standardised rows, whose condition is normalised."""
         with scope("source"):
             y0, mu_h, sigma_h = self.source(x, z, eps)
@@ -157,7 +159,7 @@ class KITE(nn.Module):
         return step("total", error + self.nll_weight * nll, axes="", eq="flow + weight · mean nll",
                     note="Follow the line; cover the truth.")
 
-    def coins(self, rows: int) -> Float[Tensor, "R 1 1"]:
+    def coins(self, rows: int) -> Float[Tensor, "rows 1 1"]:
         """1 where a row is told of the exogenous series: everywhere outside of training."""
         like = self.source.M
         if not self.training:

@@ -14,11 +14,11 @@ EPS = 1e-5  # added to the variance: a constant series gets σ = 0.00316
 class Condition(NamedTuple):
     """What the network is told, one line a row: prior (not normalised yet), exogenous pasts and futures."""
 
-    S: Float[Tensor, "R 1 D"]
-    x_exo: Float[Tensor, "R D T"]
-    y_exo: Float[Tensor, "R D F"] | None
+    S: Float[Tensor, "rows 1 D"]
+    x_exo: Float[Tensor, "rows D T"]
+    y_exo: Float[Tensor, "rows D F"] | None
 
-    def times(self, keep: Float[Tensor, "R 1 1"] | float) -> "Condition":
+    def times(self, keep: Float[Tensor, "rows 1 1"] | float) -> "Condition":
         """The same, times `keep`: with 0 there is nothing left to be told, and the network sees zeros."""
         return Condition(*(None if part is None else part * keep for part in tuple(self)))
 
@@ -30,10 +30,10 @@ class Condition(NamedTuple):
 class Window(NamedTuple):
     """Standardised windows as B·N rows, in the order b·N + n, with the level and scale of every row."""
 
-    x: Float[Tensor, "R T"]
+    x: Float[Tensor, "rows T"]
     condition: Condition
-    mu: Float[Tensor, "R 1"]
-    sigma: Float[Tensor, "R 1"]
+    mu: Float[Tensor, "rows 1"]
+    sigma: Float[Tensor, "rows 1"]
 
 
 @meaning("save statistics")
