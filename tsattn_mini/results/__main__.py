@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from tsattn_mini.results import Results, engram, nonstationary
+from tsattn_mini.results import Results, engram, kite, nonstationary
 
-TABLES = {"nonstationary": nonstationary, "engram": engram}  # name → module with about() and rows()
+TABLES = {"nonstationary": nonstationary, "kite": kite, "engram": engram}  # name → module with about() and rows()
 FOLDER = Path(__file__).parent
 
 
