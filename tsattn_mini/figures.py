@@ -7,7 +7,7 @@ a value into the drawing, so that a page can update it without knowing how it wa
 * bars and lines are drawn in unit coordinates, and a transform puts them in place.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
@@ -176,10 +176,10 @@ def drawn(kind: str, width: float, height: float, label: str, inside: str) -> st
             f"role='img' aria-label='{escape(label, quote=True)}'>{inside}</svg>")
 
 
-def _spoken(label: str, values: Tensor, write: Callable = number) -> str:
+def _spoken(label: str, values: Tensor) -> str:
     flat = values.reshape(-1).tolist()
     more = f" … ({len(flat)} numbers)" if len(flat) > 24 else ""
-    return f"{label}: " + " ".join(map(write, flat[:24])) + more
+    return f"{label}: " + " ".join(map(number, flat[:24])) + more
 
 
 def cell_size(columns: int) -> tuple[int, int]:
@@ -207,7 +207,7 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
             out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
     return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
-                _spoken(f"{label} {name}".strip(), x, str if digits else number), "".join(out))
+                _spoken(f"{label} {name}".strip(), x), "".join(out))
 
 
 def shade(v: float, scale: str, top: float) -> float:

@@ -8,9 +8,8 @@ export function drawing(figure, { view, scale }) {
   const plot = figure.querySelector(".ts-plot"), top = figure.querySelector("[data-top]");
   const svgs = [...plot.querySelectorAll("svg")];
   const parts = { heat, digits: heat, bars, lines }[view](plot, scale, top);
-  const write = view === "digits" ? String : number;
   const inOrder = view === "lines" ? along(plot) : (data) => data;
-  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length, write)) };
+  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
 }
 
 function heat(plot, scale, top) {
@@ -138,10 +137,10 @@ function put({ firstChild }, text) {
   if (firstChild.data !== text) firstChild.data = text;
 }
 
-function speak(svg, label, data, i, parts, write) {
+function speak(svg, label, data, i, parts) {
   const size = data.length / parts;
   const mine = Array.from(data.slice(i * size, (i + 1) * size));
   const more = mine.length > 24 ? ` … (${mine.length} numbers)` : "";
   const head = svg.getAttribute("aria-label").split(":")[0] || label;
-  svg.setAttribute("aria-label", `${head}: ${mine.slice(0, 24).map((v) => write(v)).join(" ")}${more}`);
+  svg.setAttribute("aria-label", `${head}: ${mine.slice(0, 24).map(number).join(" ")}${more}`);
 }

@@ -37,6 +37,7 @@ export function tokens(box, input, set, tell) {
       if (unknown !== undefined) throw new RangeError(`${input.name}: a text of the vocabulary's pieces; got ${unknown}`);
       const kept = texts.slice(0, input.length).join(""), rest = texts.slice(input.length).join("");
       left = { of: kept, said: rest && fill(say.cut, { name: input.label, length: input.length, rest }) };
+      if (rest) tell(left.said);
       return kept;
     },
     note: () => (left.of === now ? left.said : ""),
