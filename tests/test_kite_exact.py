@@ -66,7 +66,8 @@ def test_a_mixture_of_one_is_that_gaussian_and_two_points_are_its_limit():
     odds = torch.sigmoid(torch.logit(scalar(0.7)) + 2 * s * y / (1 - s) ** 2)
     want = (2 * odds - 1 - y) / (1 - s)
     assert_close(exact.mixture_velocity(y, s, scalar([0.3, 0.7]), scalar([-1.0, 1.0]), scalar([0.0, 0.0])), want)
-    assert torch.equal(exact.two_point_median(y, s, 0.7), (torch.where(odds >= 0.5, 1.0, -1.0) - y) / (1 - s))
+    assert_close(exact.two_point_velocity(y, s, 0.7), want)
+    assert torch.equal(exact.two_point_velocity(y, s, 0.7, "l1"), (torch.where(odds >= 0.5, 1.0, -1.0) - y) / (1 - s))
 
 
 def test_the_exponential_velocity_has_no_seam_and_no_overflow():
@@ -136,7 +137,7 @@ def test_claims_84_85_guidance_moves_the_mean_past_1_while_the_spread_collapses(
 def test_l1_flow_sharpens_two_points_to_phi_of_root_2_logit_p(p, share):
     assert math.isclose(float(exact.two_point_share(p)), share, abs_tol=1e-6)
     y0 = torch.special.ndtri((torch.arange(2000).double() + 0.5) / 2000)
-    end = euler(lambda y, s: exact.two_point_median(y, s, p), y0, 100)
+    end = euler(lambda y, s: exact.two_point_velocity(y, s, p, "l1"), y0, 100)
     assert math.isclose(float((end > 0).double().mean()), share, abs_tol=5e-3)
     exactly = euler(lambda y, s: exact.mixture_velocity(y, s, scalar([1 - p, p]), scalar([-1.0, 1.0]),
                                                         scalar([0.0, 0.0])), y0, 100)
@@ -210,8 +211,8 @@ def test_the_expected_crps_of_a_gaussian_equals_the_mean_of_a_librarys_crps(fore
     (lambda one: exact.gaussian_velocity(one, 0 * one, (0.0, 1.0), (0.0, 0.0)), "variance: expected numbers above 0"),
     (lambda one: exact.error_growth(one, 0 * one), "target_std: expected numbers above 0, got 0"),
     (lambda one: exact.guided_gaussian(1.0, (0.0, 1.0), (0.0, -1.0)), "marginal: expected numbers above 0, got -1"),
-    (lambda one: exact.two_point_median(one, one / 2, 1.0), "1 - p: expected numbers above 0, got 0"),
-    (lambda one: exact.two_point_median(one, one, 0.5), "1 - s: expected numbers above 0, got 0"),
+    (lambda one: exact.two_point_velocity(one, one / 2, 1.0, "l1"), "1 - p: expected numbers above 0, got 0"),
+    (lambda one: exact.two_point_velocity(one, one, 0.5, "l1"), "1 - s: expected numbers above 0, got 0"),
     (lambda one: exact.two_point_share(math.nan), "p: expected numbers above 0, got nan"),
     (lambda one: exact.exponential_velocity(one, one), "1 - s: expected numbers above 0, got 0"),
 ])

@@ -83,7 +83,7 @@ def test_the_squared_error_is_smallest_at_2_33_and_the_absolute_one_at_4():
 def test_the_l1_flow_sharpens_two_points_where_l2_keeps_their_shares(p, l1):
     assert float(exact.two_point_share(p)) == pytest.approx(l1, abs=5e-4)
     keeps = euler(lambda y, s: exact.mixture_velocity(y, s, t(1 - p, p), t(-1, 1), t(0, 0)), QUANTILES, 300)
-    sharpens = euler(lambda y, s: exact.two_point_median(y, s, p), QUANTILES, 300)
+    sharpens = euler(lambda y, s: exact.two_point_velocity(y, s, p, "l1"), QUANTILES, 300)
     assert (keeps > 0).double().mean().item() == pytest.approx(p, abs=3e-3)
     assert (sharpens > 0).double().mean().item() == pytest.approx(l1, abs=3e-3)
 

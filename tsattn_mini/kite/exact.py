@@ -133,21 +133,25 @@ def watch(velocity: Velocity, y0: Float[Tensor, " P"], steps: int | Shaped[Tenso
                 eq="straight lines between the steps", note="s runs from 0 to 1 in 20 parts; one curve per particle.")
 
 
-def two_point_median(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number) -> Float[Tensor, " B"]:
-    """The median of Y - Y_0 given Y_s = y, s < 1, for Y = +1 with probability p, else -1, and source N(0, 1).
+def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number, kind: str = "l2"
+                       ) -> Float[Tensor, " B"]:
+    """The mean ("l2") or median ("l1") of Y - Y_0 given Y_s = y, for Y = +1 with probability p, else -1.
 
-    Whichever of the two points is more likely there takes all: (±1 - y) / (1 - s).
+    The source is N(0, 1). The mean weighs both points by their odds at y, the median is the likelier point:
+    (point - y) / (1 - s).
 
     Raises:
-        ValueError: p not between 0 and 1, or s = 1.
+        ValueError: another `kind`, p not between 0 and 1, or s = 1.
     """
+    _check_kind(kind)
     _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
-    return (torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype) - y) / (1 - s)
+    point = torch.tanh(log_odds / 2) if kind == "l2" else torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype)
+    return (point - y) / (1 - s)
 
 
 def two_point_share(p: Number) -> Float[Tensor, ""]:
-    """The share of particles that `two_point_median` brings to +1: Φ(√(2 logit p)) for p ≥ ½, not p.
+    """The share of particles that the median `two_point_velocity` brings to +1: Φ(√(2 logit p)) for p ≥ ½, not p.
 
     A particle that started at y_0 and heads for +1 is at (1-s) y_0 + s; it stays the likelier side for all s unless
     y_0 < -√(2 logit p). For p < ½ the other point wins by the same rule.
@@ -168,8 +172,7 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     Raises:
         ValueError: another `kind`, or s = 1.
     """
-    if kind not in ("l2", "l1"):
-        raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
+    _check_kind(kind)
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
@@ -193,6 +196,11 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
     for _ in range(6):
         z = z + (torch.special.log_ndtr(-z) - half) / _hazard(z)
     return z - a
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in ("l2", "l1"):
+        raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
 
 
 def _above_zero(**arguments: Numbers) -> None:
