@@ -9,6 +9,7 @@ weather forecast without error.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import scoringrules
 import torch
@@ -95,7 +96,7 @@ def error(model: nn.Module, cut: Cut) -> float:
         return model.loss(*parts(cut), s=torch.rand(len(cut.past), generator=g), z=z, eps=eps).item()
 
 
-def fit(training: str, model: str, seed: int, **sizes: int) -> Run:
+def fit(training: str, model: str, seed: int, **sizes: Any) -> Run:
     """Train one of the `MODELS`, exactly as for the table; `sizes` replace some of `SIZES`."""
     t = task(training)
 
