@@ -21,7 +21,8 @@ BUNDLE := $(WEB)/dist/book.js
 LESSONS = $(sort $(wildcard lessons/*.ipynb))
 
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
-SHAPES := tests/test_attention.py tests/test_golden.py
+SHAPES := $(wildcard tests/test_attention.py tests/test_golden*.py tests/test_embedding.py tests/test_nonstationary*.py \
+	tests/test_kite_*.py tests/test_engram_*.py)
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -34,15 +35,15 @@ book: $(BUNDLE)
 	@echo "book: open $(CURDIR)/_build/html/index.html"
 
 test: style book
-	@echo "test: attention and golden arrays with every signature checked"
-	@$(BIN)/python -m pytest -q $(SHAPES) -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
+	@echo "test: modules and golden arrays with every signature checked"
+	@$(BIN)/python -m pytest -q $(SHAPES) -n 2 -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
 	@echo "test: everything, lessons compared with their stored outputs"
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --nbval tests lessons
 
 style: $(INSTALLED)
 	@echo "test: style and spelling"
 	@$(BIN)/ruff check -q .
-	@$(BIN)/codespell -L froms --skip ".venv,node_modules,_build,dist,.git,*_cache,*.npz,*.gz,package-lock.json"
+	@$(BIN)/codespell -L froms,nd --skip ".venv,node_modules,_build,dist,.git,*_cache,*.npz,*.gz,package-lock.json"
 
 lab: $(BUNDLE)
 	@$(BIN)/jupyter lab lessons
