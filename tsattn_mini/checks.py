@@ -58,6 +58,55 @@ def finite(**arguments: Tensor | None) -> None:
                              f"({len(bad)} of {x.numel()} entries are not finite)")
 
 
+def required(**arguments: Tensor) -> None:
+    """Check that no argument was left out, where `shapes` alone would pass over it.
+
+    Raises:
+        ValueError: naming the argument that is no tensor.
+    """
+    for name, x in arguments.items():
+        if not isinstance(x, Tensor):
+            raise ValueError(f"{name}: expected a tensor, got {type(x).__name__}")
+
+
+def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> None:
+    """Check that every argument holds floating-point numbers of one dtype: `like`, the weights', or the first's.
+
+    Raises:
+        ValueError: naming the argument, the dtype that was expected, and what came.
+    """
+    if torch.compiler.is_compiling():
+        return
+    owner = "the weights"
+    for name, x in arguments.items():
+        if x is None:
+            continue
+        if not x.is_floating_point():
+            raise ValueError(f"{name}: expected floating-point numbers, got {_word(x.dtype)}")
+        if like is not None and x.dtype != like:
+            raise ValueError(f"{name}: expected {_word(like)} like {owner}, got {_word(x.dtype)}")
+        if like is None:
+            like, owner = x.dtype, name
+
+
+def overflow(names: str, *computed: Tensor) -> None:
+    """Check what was computed from the finite arguments `names`: beyond the range of its dtype it is infinite or NaN.
+
+    Raises:
+        ValueError: naming the arguments, one of which is too large.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for x in computed:
+        if not bool(torch.isfinite(x).all()):
+            raise ValueError(f"{names}: expected numbers that stay within the range of {_word(x.dtype)}, "
+                             "got an overflow")
+
+
+def _word(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def warn_empty_rows(empty: Tensor) -> None:
     """Warn which rows have no key left; `empty` is True there."""
     if not torch.compiler.is_compiling() and bool(empty.any()):

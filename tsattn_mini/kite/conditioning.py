@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
-from tsattn_mini.kite.gate import DELTA, knowledge_guided
+from tsattn_mini.kite.gate import DELTA, check_prior, knowledge_guided
 from tsattn_mini.trace import meaning, scope, step
 
 
@@ -30,11 +30,15 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
     """
     lead = "B " if q.ndim == 3 else ""
     checks.shapes(q=(q, f"{lead}N F"), k=(k, f"{lead}D T"), W1=(W1, "F T"), W2=(W2, "F T"), S=(S, f"{lead}N D"))
-    checks.finite(q=q, k=k, W1=W1, W2=W2, S=S)
+    checks.floating(q=q, k=k, W1=W1, W2=W2)
+    checks.finite(q=q, k=k, W1=W1, W2=W2)
+    check_prior(S, S)
     W = step("W", W1 + S[..., None, None] * W2, axes=f"{lead}N D F T", eq="W1 + s_ij W2",
              note="A matrix of its own for every pair.")
-    return step("scores", einsum("...if,...ijft,...jt->...ij", q, W, k), axes=f"{lead}N D",
-                eq="Eq. 10: q_i (W1 + s_ij W2) k_jᵀ", note="Every pair meets in its own matrix.")
+    scores = step("scores", einsum("...if,...ijft,...jt->...ij", q, W, k), axes=f"{lead}N D",
+                  eq="Eq. 10: q_i (W1 + s_ij W2) k_jᵀ", note="Every pair meets in its own matrix.")
+    checks.overflow("q, k, W1, W2", scores)
+    return scores
 
 
 def inject(A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"], Y_s: Float[Tensor, "B N F"],
@@ -42,8 +46,10 @@ def inject(A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"], Y_s: Float[
     """A X_exo W_v + Y_s, Eq. 14."""
     AX = step("AX", A @ X_exo, axes="B N T", eq="A X_exo", note="A mixture of the covariates' histories.")
     AXW = step("AXW", W_v(AX), axes="B N F", eq="A X_exo W_v", note="From the past's T steps to the horizon's F.")
-    return step("Y_tilde", AXW + Y_s, axes="B N F", eq="Eq. 14: A X_exo W_v + Y_s",
-                note="The state, having listened; it is added to, never replaced.")
+    Y_tilde = step("Y_tilde", AXW + Y_s, axes="B N F", eq="Eq. 14: A X_exo W_v + Y_s",
+                   note="The state, having listened; it is added to, never replaced.")
+    checks.overflow("X_exo, Y_s", Y_tilde)
+    return Y_tilde
 
 
 class KnowledgeGuidedConditioning(nn.Module):
@@ -78,14 +84,17 @@ class KnowledgeGuidedConditioning(nn.Module):
     def branches(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]
                  ) -> tuple[Float[Tensor, "B N D"], Float[Tensor, "B N D"]]:
         """A_b and A_g, two attentions' scores over the same pairs."""
+        checks.required(Y_s=Y_s, X_exo=X_exo)
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
-        checks.finite(Y_s=Y_s, X_exo=X_exo)
+        _check_numbers(self.W1q, Y_s=Y_s, X_exo=X_exo)
         q1 = step("q1", self.W1q(Y_s), axes="B N d", eq="Y_s W1q", note="What each endogenous variable asks.")
         k1 = step("k1", self.W1k(X_exo), axes="B D d", eq="X_exo W1k", note="What each covariate answers to.")
         q2 = step("q2", self.W2q(Y_s), axes="B N d", eq="Y_s W2q", note="The question of the guided branch.")
         k2 = k1 if self.W2k is None else step("k2", self.W2k(X_exo), axes="B D d", eq="X_exo W2k",
                                               note="The key of the guided branch.")
-        return q1 @ k1.mT / self.d ** 0.5, q2 @ k2.mT / self.d ** 0.5
+        A_b, A_g = q1 @ k1.mT / self.d ** 0.5, q2 @ k2.mT / self.d ** 0.5
+        checks.overflow("Y_s, X_exo", A_b, A_g)
+        return A_b, A_g
 
     @meaning("inject")
     def inject(self, A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"],
@@ -155,10 +164,11 @@ class KnowledgeGuidedAttention(nn.Module):
     def forward(self, x: Float[Tensor, "B L M"], exo: Float[Tensor, "B D M"],
                 w: Float[Tensor, "B 1 D"] | Float[Tensor, "B L D"]) -> Float[Tensor, "B L M"]:
         """States `x` ask, covariates `exo` answer, `w` is the prior, one row for all states or one row each."""
+        checks.required(x=x, exo=exo, w=w)
         checks.shapes(x=(x, f"B L {self.M}"), exo=(exo, f"B {self.D} {self.M}"))
-        rows = "1" if isinstance(w, Tensor) and w.ndim == 3 and w.shape[1] == 1 else "L"
+        rows = "1" if w.ndim == 3 and w.shape[1] == 1 else "L"
         checks.shapes(x=(x, "B L M"), w=(w, f"B {rows} {self.D}"))
-        checks.finite(x=x, exo=exo)
+        _check_numbers(self.q1, x=x, exo=exo)
         named = step("exo_named", exo + self.variable, axes="B D M", eq="exo + variable",
                      note="Each covariate with its learned vector: the values of an absent one are not zero.")
         heads = [layer(y).unflatten(-1, (self.H, -1)) for layer, y in
@@ -168,12 +178,15 @@ class KnowledgeGuidedAttention(nn.Module):
         k = step("k", heads[2], axes="B D H E", eq="(exo + variable) W_k", note="One key for both branches.")
         v = step("v", heads[3], axes="B D H E", eq="(exo + variable) W_v", note="What each covariate gives.")
         A_b, A_g = (einsum("blhe,bdhe->bhld", q, k) / q.shape[-1] ** 0.5 for q in (q1, q2))
+        checks.overflow("x, exo", A_b, A_g)
         A = knowledge_guided(A_b, A_g, w[:, None], self.delta, bounded=self.bounded)
         out = step("out", einsum("bhld,bdhe->blhe", A, v), axes="B L H E", eq="A V",
                    note="The covariates' values, mixed head by head.")
         hidden = nn.functional.silu(self.up(out.flatten(-2)))
-        return step("y", self.down(hidden), axes="B L M", eq="W_o silu(W_u concat(heads) + b_u) + b_o",
-                    note="What the state takes home.")
+        y = step("y", self.down(hidden), axes="B L M", eq="W_o silu(W_u concat(heads) + b_u) + b_o",
+                 note="What the state takes home.")
+        checks.overflow("exo", y)
+        return y
 
 
 class ExogenousCrossAttention(nn.Module):
@@ -192,9 +205,10 @@ class ExogenousCrossAttention(nn.Module):
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]) -> Float[Tensor, "B N F"]:
         """Ỹ_s from the data alone."""
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
-        checks.finite(Y_s=Y_s, X_exo=X_exo)
+        _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo)
         logits = step("logits", self.W_q(Y_s) @ self.W_k(X_exo).mT / self.d ** 0.5, axes="B N D", eq="q kᵀ / √d",
                       note="One score a pair, from the data alone.")
+        checks.overflow("Y_s, X_exo", logits)
         A = step("A", torch.softmax(logits, dim=-1), axes="B N D", eq="softmax(logits)", note="The weights.")
         return inject(A, X_exo, Y_s, self.W_v)
 
@@ -216,13 +230,15 @@ class InputConcatenation(nn.Module):
                 S: Float[Tensor, "B N D"]) -> Float[Tensor, "B N F"]:
         """Ỹ_s, with one key for every pair."""
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"))
-        checks.finite(Y_s=Y_s, X_exo=X_exo, S=S)
+        _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo, S=S)
+        check_prior(S, S)
         every_pair = X_exo[:, None].expand(-1, S.shape[1], -1, -1)
         pairs = step("pairs", torch.cat([every_pair, S[..., None]], dim=-1), axes="B N D T+1", eq="[x_j ; s_ij]",
                      note="The covariate with its prior as one more number.")
         scores = einsum("bnd,bnmd->bnm", self.W_q(Y_s), self.W_k(pairs)) / self.d ** 0.5
         logits = step("logits", scores, axes="B N D", eq="q_i [x_j ; s_ij] W_k / √d",
                       note="Equal to q_i·k_j plus s_ij times a number that only q_i decides.")
+        checks.overflow("Y_s, X_exo", logits)
         A = step("A", torch.softmax(logits, dim=-1), axes="B N D", eq="softmax(logits)", note="The weights.")
         return inject(A, X_exo, Y_s, self.W_v)
 
@@ -234,6 +250,11 @@ def check_future(Y_exo: Tensor | None, built: bool) -> None:
     if not built and Y_exo is not None:
         raise ValueError("Y_exo: expected None, as the model was built with future=False, "
                          f"got shape {tuple(Y_exo.shape)}")
+
+
+def _check_numbers(weights: nn.Linear, **series: Tensor) -> None:
+    checks.floating(weights.weight.dtype, **series)
+    checks.finite(**series)
 
 
 def _check_sizes(**sizes: int) -> None:

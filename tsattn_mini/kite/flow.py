@@ -9,6 +9,7 @@ A state may have the axes `B`, `B F` or `B N F`. The flow time s runs from 0 (so
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 from jaxtyping import Float, Shaped
@@ -52,7 +53,9 @@ def target_velocity(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."]) -> Fl
     axes = _axes(y0=y0)
     checks.shapes(y0=(y0, axes), y=(y, axes))
     checks.finite(y0=y0, y=y)
-    return step("u", y - y0, axes=axes, eq="u = Y - Y_0", note="One straight line, one constant velocity.")
+    u = step("u", y - y0, axes=axes, eq="u = Y - Y_0", note="One straight line, one constant velocity.")
+    checks.overflow("y0, y", u)
+    return u
 
 
 def flow_loss(v: Float[Tensor, "B ..."], y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."],
@@ -73,8 +76,11 @@ def flow_loss(v: Float[Tensor, "B ..."], y0: Float[Tensor, "B ..."], y: Float[Te
     checks.finite(v=v)
     error = v - target_velocity(y0, y)
     if kind == "l2":
-        return step("loss", (error ** 2).mean(), axes="", eq="mean (v - u)²", note="Its minimiser is a mean.")
-    return step("loss", error.abs().mean(), axes="", eq="mean |v - u|", note="Its minimiser is a median.")
+        loss = step("loss", (error ** 2).mean(), axes="", eq="mean (v - u)²", note="Its minimiser is a mean.")
+    else:
+        loss = step("loss", error.abs().mean(), axes="", eq="mean |v - u|", note="Its minimiser is a median.")
+    checks.overflow("v, y0, y", loss)
+    return loss
 
 
 def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int | float | Float[Tensor, ""]
@@ -88,12 +94,17 @@ def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int |
         ValueError: shapes that do not fit, entries that are not finite, an ω that is not one finite number.
     """
     axes = _axes(v_u=v_u)
+    if not isinstance(omega, (Real, Tensor)):
+        raise ValueError(f"omega: expected one number, got {omega!r}")
     checks.shapes(v_u=(v_u, axes), v_c=(v_c, axes))
     omega = torch.as_tensor(omega, dtype=v_u.dtype, device=v_u.device)
     checks.shapes(omega=(omega, ""))
+    checks.required(v_c=v_c)
+    checks.floating(v_u=v_u, v_c=v_c)
     checks.finite(v_u=v_u, v_c=v_c, omega=omega)
     v_hat = v_u + omega * (v_c - v_u)
     v_hat = torch.where(omega == 0, v_u, torch.where(omega == 1, v_c, v_hat))  # rounding would miss the two ends
+    checks.overflow("v_u, v_c, omega", v_hat)
     return step("v_hat", v_hat, axes=axes, eq="v̂ = v_u + ω (v_c - v_u)",
                 note="Along the line through the two answers.")
 
@@ -124,6 +135,7 @@ def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Shaped[Te
             v = velocity(y, s.expand(len(y)))
             _check_velocity(v, y, i)
             y = step("Y", y + ds * v, axes=axes, eq="Y ← Y + v(Y, s) / K", note=f"After round {i + 1}.")
+            checks.overflow(f"velocity in round {i}", y)
     return y
 
 
@@ -139,9 +151,11 @@ def point_forecast(samples: Float[Tensor, "B P ..."], kind: str = "mean") -> Flo
         raise ValueError(f"kind: expected 'mean' or 'median', got {kind!r}")
     axes = {n + 1: ("B P" + words[1:]) for n, words in AXES.items()}.get(samples.ndim, "B P N F")
     checks.shapes(samples=(samples, axes))
+    checks.floating(samples=samples)
     checks.finite(samples=samples)
     lower_middle = (samples.shape[1] - 1) // 2
     point = samples.mean(1) if kind == "mean" else samples.sort(1).values[:, lower_middle]
+    checks.overflow("samples", point)
     return step("point", point, axes=axes.replace(" P", ""), eq=f"{kind} over P", note="One line out of many.")
 
 

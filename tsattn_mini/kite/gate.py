@@ -4,6 +4,9 @@ Source: KITE, Eq. 13, as the lecture note has it: A = softmax(A_b + S̃ ⊙ A_g 
 every row is proportional to (S̃ + δ) · e^A_b · (e^A_g)^S̃: a prior times what the data say.
 """
 
+import math
+from numbers import Real
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -30,15 +33,18 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
         gate_weight: g; the paper has 1. The gate is the base measure (S + δ)^g.
         bounded: False lets entries of S exceed 1, as the released code does.
     Raises:
-        ValueError: shapes that do not fit, a prior outside [0, 1], δ below the smallest number of the dtype, entries
-            that are not finite, or scores that leave the number range.
+        ValueError: shapes that do not fit, scores that are no floating-point numbers, a prior outside [0, 1], δ below
+            the smallest number of the dtype, entries that are not finite, or scores that leave the number range.
     Warns:
         RuntimeWarning: when `mask` leaves a row without any key: its weights are 0.
     """
+    checks.required(A_b=A_b, A_g=A_g)
     words = WORDS.get(A_b.ndim, "N D")
     checks.shapes(A_b=(A_b, words), A_g=(A_g, words))
+    checks.floating(A_b=A_b, A_g=A_g)
     check_prior(S, A_b, bounded)
     check_delta(delta, A_b.dtype)
+    _check_weight(gate_weight)
     checks.finite(A_b=A_b, A_g=A_g)
     A_b = step("A_b", A_b, axes=words, eq="Eq. 11: q₁ · k / √d", note="What the data say, for every pair.")
     A_g = step("A_g", A_g, axes=words, eq="Eq. 12: q₂ · k / √d", note="A second opinion, also from the data.")
@@ -90,11 +96,29 @@ def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
     Raises:
         ValueError: naming the smallest number of the dtype.
     """
+    if torch.compiler.is_compiling():
+        return
+    _check_number("delta", delta)
     limits = torch.finfo(dtype)
     floor = limits.smallest_normal * limits.eps
-    if not torch.compiler.is_compiling() and not floor <= float(delta) <= limits.max:
+    if not floor <= float(delta) <= limits.max:
         raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {_name(dtype)} above 0, and at "
                          f"most {limits.max:.1e}, got {float(delta)}")
+
+
+def _check_weight(gate_weight: float | Tensor) -> None:
+    if torch.compiler.is_compiling():
+        return
+    _check_number("gate_weight", gate_weight)
+    if not math.isfinite(gate_weight):
+        raise ValueError(f"gate_weight: expected a finite number, got {float(gate_weight)}")
+
+
+def _check_number(name: str, x: float | Tensor) -> None:
+    if isinstance(x, Tensor):
+        checks.shapes(**{name: (x, "")})
+    elif not isinstance(x, Real):
+        raise ValueError(f"{name}: expected one number, got {x!r}")
 
 
 def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
@@ -105,6 +129,8 @@ def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
         got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"{name}: expected the scores' shape {tuple(A.shape)}, or 1 where an axis is shared, "
                          f"got {got}")
+    if name == "mask" and x.dtype != torch.bool:
+        raise ValueError(f"mask: expected True/False, got dtype {_name(x.dtype)}")
 
 
 def _shared(words: str, x: Tensor, A: Tensor) -> str:

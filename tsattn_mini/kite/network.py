@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from tsattn_mini import checks
 from tsattn_mini.kite.conditioning import KnowledgeGuidedAttention
-from tsattn_mini.kite.gate import DELTA
+from tsattn_mini.kite.gate import DELTA, check_prior
 from tsattn_mini.trace import meaning, scope, step
 
 SINUSOIDS = 256
@@ -125,7 +125,7 @@ class VectorField(nn.Module):
             guards them. By default they come in through the attention alone.
         door_width: hidden width of that door, 2 (1 + D) when left out.
     Raises:
-        ValueError: an unknown conditioning, a second door without exogenous futures, or a size below 1.
+        ValueError: an unknown conditioning, a second door without exogenous futures, a size or width below 1.
     """
 
     def __init__(self, T: int, F: int, D: int, *, M: int = 64, H: int = 4, depth: int = 2, future: bool = True,
@@ -137,6 +137,10 @@ class VectorField(nn.Module):
         for name, value in (("T", T), ("F", F), ("D", D), ("depth", depth)):
             if value < 1:
                 raise ValueError(f"{name}: expected at least 1, got {value}")
+        if round(M * mlp_ratio) < 1:
+            raise ValueError(f"mlp_ratio: expected at least one hidden unit for M={M}, got {mlp_ratio}")
+        if door_width is not None and door_width < 1:
+            raise ValueError(f"door_width: expected at least 1 or None, got {door_width}")
         if second_door and (not future or conditioning == "none"):
             raise ValueError("second_door: expected future=True and a conditioning, as the door lets in the exogenous "
                              f"futures; got future={future}, conditioning={conditioning!r}")
@@ -159,13 +163,17 @@ class VectorField(nn.Module):
             y: states Y_s; t: network time, 1000 s; x_exo, y_exo: standardised exogenous pasts and futures.
             w: the prior S̃, already normalised. Zeros make every row plain attention: the gate cancels.
         Raises:
-            ValueError: shapes that do not fit, `y_exo` missing where it is needed or given where it is not, entries
-                that are not finite.
+            ValueError: shapes that do not fit, another dtype than that of the weights, `y_exo` missing where it is
+                needed or given where it is not, a prior outside 0 … 1, entries that are not finite or whose squares
+                leave the number range.
         """
+        checks.required(y=y, t=t, x_exo=x_exo, w=w)
         checks.shapes(y=(y, f"B {self.F}"), t=(t, "B"), x_exo=(x_exo, f"B {self.D} {self.T}"), w=(w, f"B 1 {self.D}"),
                       y_exo=(y_exo, f"B {self.D} {self.F}"))
         self.check_future(y_exo)
-        checks.finite(y=y, t=t, x_exo=x_exo, w=w, y_exo=y_exo)
+        checks.floating(self.state.weight.dtype, y=y, t=t, x_exo=x_exo, w=w, y_exo=y_exo)
+        checks.finite(y=y, t=t, x_exo=x_exo, y_exo=y_exo)
+        check_prior(w, w)
         if self.conditioning == "concat":
             x_exo, y_exo = (None if x is None else torch.cat([x, w.mT], dim=-1) for x in (x_exo, y_exo))
         w = step("S", w if self.conditioning == "kgc" else torch.zeros_like(w), axes="B 1 D", eq="S̃",
@@ -185,7 +193,9 @@ class VectorField(nn.Module):
                 with scope(f"ahead{i}"):
                     x = self.ahead[i](x, time, ahead, w)
         with scope("head"):
-            return self.head(x, time, ahead)
+            v = self.head(x, time, ahead)
+        checks.overflow("y, x_exo, y_exo", v)
+        return v
 
     def check_future(self, y_exo: Tensor | None) -> None:
         """Check that exogenous futures come exactly when the model was built to read them."""

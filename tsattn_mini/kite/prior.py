@@ -203,8 +203,10 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
     """
     if norm not in NORMS:
         raise ValueError(f"norm: expected one of {', '.join(map(repr, NORMS))}, got {norm!r}")
+    checks.required(S=S)
     axes = " ".join(["B", "N", "D"][-S.ndim:]) if S.ndim <= 3 else " ".join(f"X{i}" for i in range(S.ndim))
     checks.shapes(S=(S, axes))
+    checks.floating(S=S)
     checks.finite(S=S)
     _check_range(S, norm)
     low, high = S.amin(-1, keepdim=True), S.amax(-1, keepdim=True)
@@ -219,9 +221,8 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
 
 def _check(x_endo: Tensor, x_exo: Tensor) -> None:
     checks.shapes(x_endo=(x_endo, "B T N"), x_exo=(x_exo, "B T D"))
-    for name, x in (("x_endo", x_endo), ("x_exo", x_exo)):
-        if not x.is_floating_point():
-            raise ValueError(f"{name}: expected floating-point numbers, got {str(x.dtype).removeprefix('torch.')}")
+    checks.required(x_endo=x_endo, x_exo=x_exo)
+    checks.floating(x_endo=x_endo, x_exo=x_exo)
     finite_rows(x_endo=x_endo, x_exo=x_exo)
 
 

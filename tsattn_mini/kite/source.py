@@ -7,6 +7,8 @@ Source: KITE, history-conditioned module (HCM), and the released code. Every ser
 M has N·F rows and couples the series. Left out: the released `noise_dropout`, whose result is thrown away.
 """
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -42,7 +44,8 @@ def mix_noise(Mz: Float[Tensor, "B F"], eps: Float[Tensor, "B F"], alpha: Float[
         structured = step("structured", Mz / length, axes="B F", eq="M z / ‖M z‖",
                           note="The structured draw, at length 1.")
         return alpha * structured + (1 - alpha) * eps
-    structured = step("structured", Mz * (Mz.shape[-1] ** 0.5 / size), axes="B F", eq="√F M z / ‖M‖",
+    scale = Mz.shape[-1] ** 0.5 / torch.where(size > 0, size, 1.0)  # an M of zeros draws zeros
+    structured = step("structured", Mz * scale, axes="B F", eq="√F M z / ‖M‖",
                       note="The structured draw, with variance 1 on average over the horizon.")
     return (alpha * structured + (1 - alpha) * eps) / (alpha.square() + (1 - alpha).square()).sqrt()
 
@@ -60,11 +63,17 @@ def coverage(y: Float[Tensor, "B F"], mu: Float[Tensor, "B F"],
     """½ log σ² + ½ (y - μ)² / σ² with σ² = σ_h² + 10⁻⁶: how badly the source covers the truth.
 
     No gradient reaches μ: this term widens or narrows the source, it does not move it.
+
+    Raises:
+        ValueError: shapes that do not fit, entries that are not finite, a miss whose square leaves the number range.
     """
     checks.shapes(y=(y, "B F"), mu=(mu, "B F"), sigma=(sigma, "B 1"))
+    checks.finite(y=y, mu=mu, sigma=sigma)
     var = sigma.square() + TINY
-    return step("nll", 0.5 * var.log() + 0.5 * (y - mu).detach().square() / var, axes="B F",
-                eq="½ log σ² + ½ (Y - μ_h)² / σ²", note="Small when σ_h is the size of the miss.")
+    nll = step("nll", 0.5 * var.log() + 0.5 * (y - mu).detach().square() / var, axes="B F",
+               eq="½ log σ² + ½ (Y - μ_h)² / σ²", note="Small when σ_h is the size of the miss.")
+    checks.overflow("y, mu, sigma", nll)
+    return nll
 
 
 class HistorySource(nn.Module):
@@ -92,8 +101,10 @@ class HistorySource(nn.Module):
         for name, value in (("structure_max", structure_max), ("dropout", dropout)):
             if not 0 <= value <= 1:
                 raise ValueError(f"{name}: expected a share between 0 and 1, got {value}")
-        if not sigma_min > 0:
+        if not 0 < sigma_min < math.inf:
             raise ValueError(f"sigma_min: expected a positive number, got {sigma_min}")
+        if hidden < 0:
+            raise ValueError(f"hidden: expected a width, or 0 for one linear map, got {hidden}")
         check_form(form, F)
         self.T, self.F, self.rank = T, F, rank
         self.sigma_min, self.structure_max, self.form = sigma_min, structure_max, form
@@ -127,9 +138,11 @@ class HistorySource(nn.Module):
             x: standardised pasts, one series a row; z, eps: normal draws, see `draw`.
             keep: factor on α, see `coins`; drawn afresh when left out.
         Raises:
-            ValueError: shapes that do not fit, or entries that are not finite.
+            ValueError: shapes that do not fit, another dtype than that of the weights, or entries that are not finite.
         """
+        checks.required(x=x, z=z, eps=eps)
         checks.shapes(x=(x, f"B {self.T}"), z=(z, f"B {self.rank}"), eps=(eps, f"B {self.F}"), keep=(keep, "B 1"))
+        checks.floating(self.M.dtype, x=x, z=z, eps=eps, keep=keep)
         checks.finite(x=x, z=z, eps=eps, keep=keep)
         keep = self.coins(x.shape[0]) if keep is None else keep
         mu = step("mu_h", self.barycentre(x), axes="B F", eq="μ_h = f(x)",
@@ -144,4 +157,5 @@ class HistorySource(nn.Module):
         delta = step("delta_h", mix_noise(Mz, eps, alpha, self.M.norm(), self.form), axes="B F",
                      eq="α · structured + (1-α) ε", note="The draw that spreads the starting points.")
         y0 = step("Y0", mu + sigma * delta, axes="B F", eq="Y₀ = μ_h + σ_h δ_h", note="Where this trajectory starts.")
+        checks.overflow("x, z, eps", y0, sigma)
         return y0, mu, sigma

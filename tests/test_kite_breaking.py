@@ -1,0 +1,183 @@
+"""What was done to KITE to make it say something wrong, and what it says instead."""
+
+import math
+
+import pytest
+import torch
+
+from tsattn_mini.kite import flow
+from tsattn_mini.kite.conditioning import (
+    ExogenousCrossAttention,
+    InputConcatenation,
+    KnowledgeGuidedAttention,
+    KnowledgeGuidedConditioning,
+    bilinear_scores,
+)
+from tsattn_mini.kite.forecaster import KITE
+from tsattn_mini.kite.gate import knowledge_guided
+from tsattn_mini.kite.network import VectorField
+from tsattn_mini.kite.prior import NORMS, f_statistic, normalise, pearson, ridge_shortcut
+from tsattn_mini.kite.source import HistorySource, coverage, mix_noise
+
+B, N, D, T, F = 2, 3, 5, 13, 7  # all different, so that no swap of axes goes unnoticed
+HUGE = 3e38  # close to the largest float32
+
+
+def randn(*shape, seed=0, scale=1.0):
+    return scale * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def shaken(module, seed=0):
+    """The module with weights that are nowhere 0."""
+    g = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in module.parameters():
+            p.add_(0.2 * torch.randn(p.shape, generator=g))
+    return module.eval()
+
+
+def model(**options):
+    torch.manual_seed(0)
+    return shaken(KITE(T, F, D, **{"M": 8, "H": 2, "depth": 1, **options}))
+
+
+def windows(rows=B, n=N):
+    return randn(rows, T, n), randn(rows, T, D, seed=1), randn(rows, F, D, seed=2)
+
+
+def refuse(message, fn, *args, **given):
+    with pytest.raises(ValueError, match=message):
+        fn(*args, **given)
+
+
+S, Y, X = torch.rand(B, N, D, generator=torch.Generator().manual_seed(3)), randn(B, N, F), randn(B, D, T)
+W = randn(F, T)
+
+
+# Numbers of another kind
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("dtype", "words"), [(torch.float64, "float32 like the weights, got float64"),
+                                              (torch.int64, "floating-point numbers, got int64"),
+                                              (torch.bool, "floating-point numbers, got bool")])
+def test_numbers_that_are_not_of_the_weights_kind_are_refused_by_name(dtype, words):
+    net, field, source = KnowledgeGuidedConditioning(T, F, 3), VectorField(T, F, D, M=8), HistorySource(T, F, 2)
+    attention = KnowledgeGuidedAttention(6, 2, D)
+    x, e, y = windows()
+    z, eps, times = randn(B, 2), randn(B, F), torch.rand(B)
+    cases = [
+        ("X_exo", net, (Y, X.to(dtype), S)), ("Y_s", ExogenousCrossAttention(T, F, 3), (Y.to(dtype), X)),
+        ("Y_s", InputConcatenation(T, F, 3), (Y.to(dtype), X, S)),
+        ("exo", attention, (randn(B, 4, 6), randn(B, D, 6).to(dtype), S[:, :1])),
+        ("z", source, (x[..., 0], z.to(dtype), eps)), ("x", source, (x[..., 0].to(dtype), z, eps)),
+        ("t", field, (randn(B, F), times.to(dtype), e.mT, S[:, :1], y.mT)),
+    ]
+    for name, fn, args in cases:
+        refuse(f"^{name}: expected {words}", fn, *args)
+
+
+@pytest.mark.bad_input
+def test_two_arguments_of_different_kinds_are_refused():
+    x, e, _ = windows()
+    for measure in (pearson, f_statistic, ridge_shortcut):
+        refuse("^x_exo: expected float64 like x_endo, got float32", measure, x.double(), e)
+    refuse("^v_u: expected floating-point numbers, got int64", flow.guide, torch.ones(2).long(), torch.ones(2), 0.5)
+    refuse("^samples: expected floating-point numbers, got int64", flow.point_forecast, torch.ones(2, 3, 4).long())
+    refuse("^A_b: expected floating-point numbers, got int64", knowledge_guided, S.long(), S, S)
+    for norm in NORMS:
+        refuse("^S: expected floating-point numbers, got int64", normalise, torch.ones(B, N, D).long(), norm)
+
+
+@pytest.mark.bad_input
+def test_what_is_left_out_is_named():
+    x, e, _ = windows()
+    refuse("^x_endo: expected a tensor, got NoneType", pearson, None, e)
+    refuse("^S: expected a tensor, got list", normalise, [0.1, 0.2], "none")
+    refuse("^A_g: expected a tensor, got NoneType", knowledge_guided, S, None, S)
+    refuse("^Y_s: expected a tensor, got NoneType", KnowledgeGuidedConditioning(T, F, 3).branches, None, X)
+    refuse("^z: expected a tensor, got NoneType", HistorySource(T, F, 2), x[..., 0], None, randn(B, F))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("given", "message"), [
+    ({"gate_weight": math.nan}, "gate_weight: expected a finite number, got nan"),
+    ({"gate_weight": None}, "gate_weight: expected one number, got None"),
+    ({"gate_weight": torch.ones(3, 1)}, r"gate_weight: expected axes '', got shape \(3, 1\)"),
+    ({"delta": torch.ones(D)}, r"delta: expected axes '', got shape \(5,\)"),
+    ({"delta": "small"}, "delta: expected one number, got 'small'"),
+    ({"mask": torch.ones(B, N, D)}, "mask: expected True/False, got dtype float32"),
+])
+def test_the_gate_names_what_is_no_number_or_no_mask(given, message):
+    refuse(message, knowledge_guided, S, S, S, **given)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("omega", [None, "1", [1.0, 2.0]])
+def test_guidance_takes_one_number(omega):
+    refuse("omega: expected one number, got", flow.guide, torch.ones(2), torch.zeros(2), omega)
+    refuse("omega: expected one number, got", model(), *windows(), omega=omega, n_samples=1, steps=1)
+
+
+# Numbers that are too large
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("names", "fn"), [
+    ("q, k, W1, W2", lambda: bilinear_scores(1e20 * Y, 1e20 * X, W, W, S)),
+    ("Y_s, X_exo", lambda: KnowledgeGuidedConditioning(T, F, 3)(1e25 * Y, 1e25 * X, S)),
+    ("Y_s, X_exo", lambda: ExogenousCrossAttention(T, F, 3)(1e25 * Y, 1e25 * X)),
+    ("Y_s, X_exo", lambda: InputConcatenation(T, F, 3)(1e25 * Y, 1e25 * X, S)),
+    ("x, exo", lambda: KnowledgeGuidedAttention(6, 2, D)(1e25 * randn(B, 4, 6), 1e25 * randn(B, D, 6), S[:, :1])),
+    ("y0, y", lambda: flow.target_velocity(torch.full((3,), -HUGE), torch.full((3,), HUGE))),
+    ("v, y0, y", lambda: flow.flow_loss(torch.full((3,), 1e25), torch.zeros(3), torch.zeros(3))),
+    ("v_u, v_c, omega", lambda: flow.guide(torch.zeros(3), torch.ones(3) + 1, HUGE)),
+    ("velocity in round 1", lambda: flow.euler(lambda y, s: 0 * y + HUGE * s[0], torch.full((3,), HUGE), 2)),
+    ("samples", lambda: flow.point_forecast(torch.full((1, 3, 2), HUGE))),
+    ("y, mu, sigma", lambda: coverage(torch.full((1, 2), 1e25), torch.zeros(1, 2), torch.ones(1, 1))),
+    ("y, x_exo, y_exo", lambda: shaken(VectorField(T, F, D, M=8, conditioning="none"))(
+        1e25 * randn(B, F), torch.rand(B), windows()[1].mT, S[:, :1], windows()[2].mT)),
+])
+def test_an_overflow_names_the_arguments_and_never_comes_out(names, fn):
+    with torch.no_grad():
+        refuse(f"^{names}: expected numbers that stay within the range of float32, got an overflow", fn)
+
+
+def test_a_source_without_directions_draws_noise_alone():
+    size, alpha, eps = torch.tensor(0.0), torch.tensor([[0.4]]), randn(1, F)
+    wanted = 0.6 * eps / math.sqrt(0.4**2 + 0.6**2)
+    torch.testing.assert_close(mix_noise(torch.zeros(1, F), eps, alpha, size), wanted)
+
+
+@pytest.mark.bad_input
+def test_the_likelihood_refuses_what_is_not_finite():
+    refuse("^y: expected finite numbers, got nan at index", coverage, torch.full((1, 2), math.nan), torch.ones(1, 2),
+           torch.ones(1, 1))
+
+
+# A prior outside of 0 to 1, sizes that cannot be
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("bad", [-0.5, 1.5, math.nan])
+@pytest.mark.parametrize("conditioning", ["kgc", "plain", "concat", "none"])
+def test_every_way_in_wants_a_prior_between_0_and_1(bad, conditioning):
+    broken = torch.where(S == S[1, 2, 3], bad, S)
+    words = f"got {bad} at index \\(1, 2, 3\\)"
+    refuse(words, bilinear_scores, Y, X, W, W, broken)
+    refuse(words, InputConcatenation(T, F, 3), Y, X, broken)
+    field, (_, e, y) = VectorField(T, F, D, M=8, conditioning=conditioning), windows()
+    refuse("at index \\(0, 0, 2\\)", field, randn(B, F), torch.rand(B), e.mT,
+           torch.where(S == S[0, 0, 2], bad, S)[:, :1], y.mT)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("options", "message"), [
+    ({"mlp_ratio": 0.01}, r"mlp_ratio: expected at least one hidden unit for M=8, got 0\.01"),
+    ({"mlp_ratio": -1.0}, r"mlp_ratio: expected at least one hidden unit for M=8, got -1\.0"),
+    ({"second_door": True, "door_width": 0}, "door_width: expected at least 1 or None, got 0"),
+    ({"source": {"sigma_min": math.inf}}, "sigma_min: expected a positive number, got inf"),
+    ({"source": {"hidden": -1}}, "hidden: expected a width, or 0 for one linear map, got -1"),
+])
+def test_sizes_that_cannot_be_are_refused(options, message):
+    refuse(message, model, **options)
