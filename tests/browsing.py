@@ -77,7 +77,11 @@ def pages(mark=""):
 
 
 def specs(name, folder=BOOK):
-    """What the explorers of a page know about themselves, by id."""
+    """What the explorers of a page know about themselves, by id; large graphs are read from beside the page."""
     text = (folder / name).read_text("utf8")
-    found = map(json.loads, re.findall(r"<script type=.application/json. data-spec>(.*?)</script>", text, re.S))
-    return {spec["id"]: spec for spec in found}
+    found = {}
+    for spec in map(json.loads, re.findall(r"<script type=.application/json. data-spec>(.*?)</script>", text, re.S)):
+        beside = {key: folder / "ts" / graph for key, graph in spec["graphs"].items() if graph.endswith(".js")}
+        spec["graphs"] |= {key: re.search(r', "(.*)"', path.read_text())[1] for key, path in beside.items()}
+        found[spec["id"]] = spec
+    return found

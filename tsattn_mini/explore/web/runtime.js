@@ -23,14 +23,29 @@ async function wasm() {
     if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
     return unpacked(await answer.arrayBuffer());
   }
-  const base64 = await new Promise((resolve, reject) => {
-    self.tsattnWasm = resolve; // called by the script below: a page opened from disk cannot fetch
-    const script = document.createElement("script");
-    script.src = new URL("ort.wasm.gz.js", home);
-    script.onerror = () => reject(new Error(`${script.src} is missing`));
-    document.head.append(script);
+  return unzip(await new Promise((resolve, reject) => {
+    self.tsattnWasm = resolve; // called by the script: a page opened from disk cannot fetch
+    addScript("ort.wasm.gz.js", reject);
+  }));
+}
+
+function addScript(name, reject) {
+  const script = document.createElement("script");
+  script.src = new URL(name, home);
+  script.onerror = () => reject(new Error(`${script.src} is missing`));
+  document.head.append(script);
+}
+
+const coming = {};
+self.tsattnGraph = (name, base64) => coming[name](base64);
+
+// A large graph stands in a script beside the page, and `graph` is that script's name.
+function packed(graph) {
+  if (!graph.endsWith(".js")) return graph;
+  return new Promise((resolve, reject) => {
+    coming[graph] = resolve;
+    addScript(graph, reject);
   });
-  return unzip(base64);
 }
 
 // A server may have unpacked the file already.
@@ -45,7 +60,7 @@ export function graphBackend(spec) {
   const sessions = {};
 
   function session(key) {
-    sessions[key] ??= Promise.all([unzip(spec.graphs[key]), wake()])
+    sessions[key] ??= Promise.all([Promise.resolve(packed(spec.graphs[key])).then(unzip), wake()])
       .then(([bytes]) => ort.InferenceSession.create(bytes, { executionProviders: ["wasm"] }));
     sessions[key].catch(() => { delete sessions[key]; });
     return sessions[key];
