@@ -75,7 +75,7 @@ QUESTIONS = [
             "zero": Option("0: they are independent.",
                 "r is 0 on average, because its sign is a coin flip. Without the sign nothing cancels."),
             "noise": Option("About 0.06: a little noise.",
-                "That is the level of white noise, √(2/(πT)). A walk remembers: 168 of its steps say far less."),
+                "That is the level of white noise, √(2/(πT)). A walk remembers: its steps are not fresh draws."),
             "four": Option("About 0.4.",
                 "Two lines that drift look alike, or like mirror images. Longer walks do not help: they drift on."),
             "eight": Option("About 0.8.",
