@@ -162,6 +162,8 @@ def test_claim_74_the_gate_at_zero_is_finite_down_to_the_smallest_number_of_the_
     assert float(trace["gate"].tensor[0, 0]) == pytest.approx(-103.3, abs=0.05)
     assert trace["A"].tensor.tolist() == [[0.5, 0.5]]
     assert bool(softmax((single + 1e-46).log(), -1).isnan().all())
+    half = torch.finfo(torch.float16)
+    assert math.log(half.smallest_normal * half.eps) == pytest.approx(-16.6, abs=0.05)
     assert bool(softmax((single.half() + 1e-8).log(), -1).isnan().all())
 
 

@@ -132,7 +132,7 @@ QUESTIONS = [
             "rank": Option("Term by term and exactly, if W1 and W2 have rank d at most.",
                 "The expansion is an identity; the factors limit which matrices can occur."),
             "never": Option("No, the two branches have different keys.",
-                "Eq. 10 is one matrix, but the products inside it may differ: W1 and W2 each have their own."),
+                "They may differ: W1 and W2 are two matrices, each the product of its own query and key part."),
         }),
     choice(
         id="09-zero", lesson=LESSON, answer=_zero,
