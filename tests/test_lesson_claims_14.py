@@ -1,6 +1,6 @@
 """What lesson 14 says of the gate, claim by claim; the numbers of the module itself are in test_engram_gate.py."""
 
-from math import pi
+from math import cos, pi
 
 import pytest
 import torch
@@ -21,6 +21,7 @@ from tsattn_mini.engram.hashing import ngram_hashes
 from tsattn_mini.engram.memory import Engram
 from tsattn_mini.engram.vocabulary import Compression
 from tsattn_mini.lesson import weights
+from tsattn_mini.results import load
 
 WORDS = ["<pad>", "the", "old", "bank", "river", "money", "burst", "failed", "water", "loan"]
 TEXTS = ("river water the old bank burst", "money loan the old bank failed")
@@ -129,6 +130,14 @@ def test_claim_102_layers_share_no_memory_and_branches_share_the_value():
     assert trace["alpha"].tensor.std(-1).min() > 0
 
 
+def test_claim_107_four_branches_have_four_keys_and_gates_and_one_value():
+    trace = alphas(Engram(hashes()[1], 8, 4, E=4), torch.randn(2, 6, 4, 8))
+    assert trace["k"].tensor.shape == (2, 6, 4, 8)
+    assert trace["alpha"].tensor.shape == (2, 6, 4)
+    v, alpha = trace["v"].tensor, trace["alpha"].tensor
+    close(trace["v_gated"].tensor, alpha[..., None] * v[:, :, None])
+
+
 def test_claim_105_the_lines_of_the_demonstration_are_the_package():
     h, k = draw(2, 6, 4, 32), draw(2, 6, 4, 32)
     norm = torch.nn.functional.rms_norm
@@ -148,3 +157,23 @@ def test_claim_108_without_the_gate_an_unrelated_memory_passes_whole_and_with_it
     h, k = draw(1, 5000, 1, 64), draw(1, 5000, 1, 64)
     assert torch.equal(OpenGate()(h, k), torch.ones(1, 5000, 1, dtype=torch.float64))
     assert abs(context_gate(h, k).mean() - 0.5) < 0.01
+
+
+def test_claim_108_a_small_trained_model_does_no_worse_without_the_gate():
+    trained = load("engram")
+    assert [str(trained["text", model, "loss"]).replace("\u00a0", " ")
+            for model in ("Engram", "α = 1")] == ["1.266 ± 0.002", "1.264 ± 0.001"]
+    assert 5 * 1024 * 1024 > 1000 * 4 * 1024  # step 5 against step 6, multiply-adds for a token
+
+
+@pytest.mark.parametrize(("angle", "M", "gain", "root", "expected"), [
+    (87, 1024, 1, None, 0.842), (180, 4, 1, None, 0.119), (180, 4, 3, None, 0.002), (80, 64, 1, None, 0.800),
+    (80, 64, 1, "sign", 0.765)])
+def test_claims_92_and_95_the_presets_of_the_angle(angle, M, gain, root, expected):
+    score = torch.tensor(gain * M**0.5 * cos(angle * pi / 180))
+    assert round(torch.sigmoid(signed_root(score, root)).item(), 3) == expected
+
+
+def test_claim_92_one_random_memory_in_twenty_leans_three_degrees_towards_the_state():
+    cosine = torch.nn.functional.cosine_similarity(draw(20_000, 1024), draw(20_000, 1024), dim=-1)
+    assert abs((cosine > cos(87 * pi / 180)).double().mean() - 0.047) < 0.005

@@ -176,3 +176,14 @@ def test_104_in_the_trained_model_a_tenth_of_a_nat_passes_by_the_shut_gate():
     for remedy in ("remedy: input", "remedy: output"):
         assert RESULTS["text", remedy, "conv kept"].high < 0.02
         assert interval(gaps["Engram"]).high < interval(gaps[remedy]).low
+
+
+def test_104_the_leak_is_small_against_what_the_same_model_loses_without_its_memory():
+    kept, lost = (RESULTS["text", "Engram", column].mean for column in ("fixed", "removed"))
+    assert round(lost - kept, 1) == 4.2
+
+
+@pytest.mark.parametrize(("taps", "D", "N", "expected"), [(4, 3, 2, [8, 3, 0]), (4, 2, 2, [8, 0, 0]),
+                                                          (4, 1, 3, [6, 0, 4]), (1, 3, 3, [3, 0, 0])])
+def test_111_the_presets_of_the_reach(taps, D, N, expected):
+    assert coverage(tiling(taps, D, N, taps=5, tokens=24)).tolist() == expected

@@ -72,7 +72,7 @@ QUESTIONS = [
                "open": Slip(1.0, "A sigmoid near 1 takes a large positive score; unrelated vectors have one near 0.")}),
     number(
         id="14-by-hand", lesson=LESSON, answer=_by_hand, tolerance=0.004,
-        text="h = (3, 0, 4, 0) and k = (1, 1, 1, 1), no gains. What is α by the paper's formula?",
+        text="h = (3, 0, 4, 0) and k = (1, 1, 1, 1), gains 1. What is α by the paper's formula?",
         hint="The cosine is 7 / (5 · 2) = 0.7. The width is 4.",
         right="The score is √4 · 0.7 = 1.4, and σ(1.4) = 0.802.",
         wrong="Both are divided by their root mean square; what is left is √4 · cos θ. Then the sigmoid.",
@@ -90,8 +90,8 @@ QUESTIONS = [
             "same": Option("Nothing changes.", "RMSNorm divides the length out. Only the direction counts."),
             "closes": Option("It closes.", "A longer key is neither more nor less aligned.")}),
     number(
-        id="14-predict", lesson=LESSON, answer=lambda: _alpha(0.1, 1024), tolerance=0.004,
-        text="Width 1024, cosine 0.1 (an angle of 84°), no gains. What is α by the paper's formula?",
+        id="14-predict", lesson=LESSON, answer=lambda: _alpha(0.1, 1024), tolerance=0.006,
+        text="Width 1024, cosine 0.1 (an angle of about 84°), no gains. What is α by the paper's formula?",
         hint="√1024 = 32.",
         right="s = 32 · 0.1 = 3.2, and σ(3.2) = 0.961. Six degrees off the right angle are enough.",
         wrong="s = √M cos θ, and α is its sigmoid.",
