@@ -12,8 +12,8 @@ import numpy as np
 def spelling(text, raw):
     if "\ufffd" in text:
         return raw
-    bare = "".join(c for c in unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
-                   if unicodedata.category(c) != "Mn").lower()
+    bare = "".join(c.lower() for c in unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
+                   if unicodedata.category(c) != "Mn")
     for c in "\t\r\n":
         bare = bare.replace(c, " ")
     while "  " in bare:

@@ -162,13 +162,13 @@ def test_the_likelihood_refuses_what_is_not_finite():
 @pytest.mark.parametrize("bad", [-0.5, 1.5, math.nan])
 @pytest.mark.parametrize("conditioning", ["kgc", "plain", "concat", "none"])
 def test_every_way_in_wants_a_prior_between_0_and_1(bad, conditioning):
-    broken = torch.where(S == S[1, 2, 3], bad, S)
+    broken = torch.where(S[1, 2, 3] == S, bad, S)
     words = f"got {bad} at index \\(1, 2, 3\\)"
     refuse(words, bilinear_scores, Y, X, W, W, broken)
     refuse(words, InputConcatenation(T, F, 3), Y, X, broken)
     field, (_, e, y) = VectorField(T, F, D, M=8, conditioning=conditioning), windows()
     refuse("at index \\(0, 0, 2\\)", field, randn(B, F), torch.rand(B), e.mT,
-           torch.where(S == S[0, 0, 2], bad, S)[:, :1], y.mT)
+           torch.where(S[0, 0, 2] == S, bad, S)[:, :1], y.mT)
 
 
 @pytest.mark.bad_input

@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from tsattn_mini import checks
+
 
 class Counts:
     """Continuations of the last 0 to `N` ids, counted over the rows of a text.
@@ -18,10 +20,16 @@ class Counts:
         contexts: ids to look back at, which may be compressed; targets: the token that follows each of them, -1 where
             none does.
         P: how many tokens there are; the shortest order spreads its last share evenly over them.
+
+    Raises:
+        ValueError: shapes that do not fit, a target outside -1 … P - 1, an N below 0.
     """
 
     def __init__(self, contexts: Int64[Tensor, "B L"], targets: Int64[Tensor, "B L"], P: int, N: int = 3) -> None:
+        if N < 0:
+            raise ValueError(f"N: expected at least 0 ids to look back at, got {N}")
         self.P, self.N = P, N
+        self._check(contexts, targets)
         self.seen: list[dict[tuple[int, ...], Counter]] = [defaultdict(Counter) for _ in range(N + 1)]
         for past, follows in zip(contexts.tolist(), targets.tolist(), strict=True):
             for at, target in enumerate(follows):
@@ -41,8 +49,15 @@ class Counts:
         return p
 
     def losses(self, contexts: Int64[Tensor, "B L"], targets: Int64[Tensor, "B L"]) -> Float[Tensor, "B L"]:
-        """-log of the share of every target; 0 where there is none."""
+        """-log of the share of every target; 0 where there is none. Raises as the class does."""
+        self._check(contexts, targets)
         shares = [[1.0 if target < 0 else self.share(tuple(past[max(0, at + 1 - self.N):at + 1]), target)
                    for at, target in enumerate(follows)]
                   for past, follows in zip(contexts.tolist(), targets.tolist(), strict=True)]
         return -torch.tensor(shares).log()
+
+    def _check(self, contexts: Tensor, targets: Tensor) -> None:
+        checks.shapes(contexts=(contexts, "B L"), targets=(targets, "B L"))
+        if not -1 <= int(targets.min()) <= int(targets.max()) < self.P:
+            raise ValueError(f"targets: expected ids from 0 to {self.P - 1}, or -1, got {int(targets.min())} to "
+                             f"{int(targets.max())}")

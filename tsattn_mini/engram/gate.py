@@ -30,15 +30,22 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
     Half precision is squared, and takes its ε, in float32.
 
     Raises:
-        ValueError: numbers whose squares leave the range of the dtype.
+        ValueError: integers, numbers whose squares leave the range of the dtype, an ε below 0, or zeros without an ε.
     """
+    checks.floating(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     eps = torch.finfo(wide.dtype).eps if eps is None else eps
     mean = wide.square().mean(-1, keepdim=True)
     if not torch.compiler.is_compiling() and not bool(torch.isfinite(mean).all()):
         raise ValueError(f"x: expected numbers with squares in {wide.dtype}, got {float(x.detach().abs().max()):.1e}")
+    _check_eps(eps, mean)
     normed = (wide / (mean + eps).sqrt()).to(x.dtype)
     return normed if gain is None else normed * gain
+
+
+def _check_eps(eps: float, mean: Tensor) -> None:
+    if not torch.compiler.is_compiling() and not (eps > 0 or (eps == 0 and bool((mean > 0).all()))):
+        raise ValueError(f"eps: expected a number above 0, or 0 where no vector is zero, got {eps}")
 
 
 def signed_root(score: Float[Tensor, "*batch"], root: str | None) -> Float[Tensor, "*batch"]:
@@ -71,14 +78,17 @@ def context_gate(h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"],
         root: see `signed_root`; by default the paper's gate.
 
     Raises:
-        ValueError: shapes that do not fit, entries that are not finite or too large to square, another `root`.
+        ValueError: shapes that do not fit, entries that are not finite or too large to square, gains whose product
+            leaves the range of the dtype, another `root`.
     """
+    checks.required(h=h, k=k)
     checks.shapes(h=(h, "B L C M"), k=(k, "B L C M"), h_gain=(h_gain, "C M"), k_gain=(k_gain, "C M"))
     checks.finite(h=h, k=k, h_gain=h_gain, k_gain=k_gain)
     h_norm = step("h_norm", rms_norm(h, h_gain), axes="B L C M", eq="RMSNorm(h)", note="Only its direction is left.")
     k_norm = step("k_norm", rms_norm(k, k_gain), axes="B L C M", eq="RMSNorm(k)", note="Only its direction is left.")
     score = step("score", (h_norm * k_norm).sum(-1) / sqrt(h.shape[-1]), axes="B L C", eq="s = h_norm · k_norm / √M",
                  note="√M cos θ where the gains are 1.")
+    checks.overflow("h_gain, k_gain", score)
     logit = signed_root(score, root)
     if root is not None:
         logit = step("rooted", logit, axes="B L C", eq="sign(s) sqrt(max(|s|, 1e-6))",
@@ -95,7 +105,12 @@ def angle_gate(cosine: Float[Tensor, "*batch"], M: int | Tensor, root: str | Non
     """α of two vectors of width `M` with cos θ = `cosine`: `context_gate` in closed form, where ε does not matter.
 
     `gain` is the product of the two norms' weights, the same in every dimension.
+
+    Raises:
+        ValueError: a width below 1, another `root`.
     """
+    if not torch.compiler.is_compiling() and not bool(torch.as_tensor(M >= 1).all()):
+        raise ValueError(f"M: expected a width of at least 1, got {M}")
     return torch.sigmoid(signed_root(gain * cosine * M**0.5, root))
 
 
@@ -103,8 +118,10 @@ def cosine_for(alpha: float, M: int, root: str | None = None, gain: float = 1.0)
     """The cosine at which the gate stands at `alpha`; beyond ±1 no angle is enough.
 
     Raises:
-        ValueError: an `alpha` that no sigmoid reaches, another `root`.
+        ValueError: an `alpha` that no sigmoid reaches, another `root`, a width or gain that is not above 0.
     """
+    if not (M > 0 and gain > 0):
+        raise ValueError(f"M, gain: expected numbers above 0, got {M}, {gain}")
     if not 0 < alpha < 1 or root not in ROOTS:
         raise ValueError(f"alpha, root: expected a share between 0 and 1 and one of {ROOTS}, got {alpha}, {root!r}")
     logit = log(alpha / (1 - alpha))
@@ -136,7 +153,10 @@ class HiddenGate(nn.Module):
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
         """α from `h` alone; `k` is not looked at."""
+        C, M = self.key.shape
+        checks.shapes(h=(h, f"B L {C} {M}"))
         score = (rms_norm(h) * self.key).sum(-1) / sqrt(h.shape[-1])
+        checks.overflow("key", score)
         return _alpha(torch.sigmoid(score), eq="α = σ(RMSNorm(h) · w / √M)")
 
 
@@ -150,6 +170,7 @@ class ConstantGate(nn.Module):
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
         """α from nothing; of `h` only the shape matters."""
+        checks.shapes(h=(h, f"B L {len(self.logit)} M"))
         return _alpha(torch.sigmoid(self.logit).expand(h.shape[:3]), eq="α = σ(b)")
 
 

@@ -11,12 +11,14 @@ Source: arXiv 2601.07372, section 2.3; multipliers and primes as in the released
 from collections.abc import Sequence
 from itertools import count as integers
 from itertools import islice
+from numbers import Integral
 
 import numpy as np
 import torch
 from jaxtyping import Int64
 from torch import Tensor, nn
 
+from tsattn_mini import checks
 from tsattn_mini.engram.vocabulary import Compression
 from tsattn_mini.trace import meaning, step
 
@@ -27,7 +29,14 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
     """The N random odd multipliers of one layer, each small enough for `size` compressed ids.
 
     Odd, because an odd number has an inverse modulo 2⁶⁴: the product of an id forgets none of its bits.
+
+    Raises:
+        ValueError: so many ids that no multiplier is small enough, or none; a negative seed.
     """
+    if not 1 <= size <= LARGEST // 2:
+        raise ValueError(f"size: expected 1 to {LARGEST // 2} compressed ids, got {size}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
     half = LARGEST // size // 2
     return torch.from_numpy(np.random.default_rng(seed + 10007 * layer).integers(0, half, N) * 2 + 1)
 
@@ -78,8 +87,12 @@ class NgramHash(nn.Module):
     def __init__(self, compression: Compression, multipliers: Int64[Tensor, " N"], primes: Int64[Tensor, "G H"],
                  pad: int | None = None) -> None:
         super().__init__()
+        checks.shapes(multipliers=(multipliers, "N"), primes=(primes, "G H"))
+        for name, numbers in (("multipliers", multipliers), ("primes", primes)):
+            if numbers.dtype != torch.int64:
+                raise ValueError(f"{name}: expected int64, got {str(numbers.dtype).removeprefix('torch.')}")
         N = len(multipliers)
-        if N < 2 or primes.ndim != 2 or len(primes) != N - 1 or not primes.shape[1]:
+        if N < 2 or len(primes) != N - 1:
             raise ValueError(f"primes: expected one row per order 2 … {N} and one column per head, as there are {N} "
                              f"multipliers, got shape {tuple(primes.shape)}")
         pad_id = compression.pad_id(pad)
@@ -119,9 +132,10 @@ def ngram_hashes(compression: Compression, layers: Sequence[int], sizes: Sequenc
         H: heads per order.
 
     Raises:
-        ValueError: no layer or one named twice, no order, no head, or a table of fewer than 2 rows, where every
-            n-gram would share the one row.
+        ValueError: no layer or one named twice, no order, no head, a table of fewer than 2 rows, where every
+            n-gram would share the one row, or any of these that is no whole number.
     """
+    _check_whole(layers=layers, sizes=sizes, H=[H])
     if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
         raise ValueError(f"layers: expected different numbers from 0 on, got {list(layers)}")
     if not sizes or min(sizes) < 2:
@@ -134,3 +148,9 @@ def ngram_hashes(compression: Compression, layers: Sequence[int], sizes: Sequenc
         hashes[layer] = NgramHash(compression, odd_multipliers(layer, N, compression.size, seed),
                                   torch.tensor(primes), pad)
     return hashes
+
+
+def _check_whole(**arguments: Sequence[int]) -> None:
+    for name, numbers in arguments.items():
+        if not isinstance(numbers, Sequence) or not all(isinstance(n, Integral) for n in numbers):
+            raise ValueError(f"{name}: expected whole numbers, got {numbers!r}")

@@ -31,6 +31,8 @@ class LanguageModel(nn.Module):
 
     def __init__(self, P: int, L: int, M: int = 32, H: int = 4, d_ff: int = 64, memory: Engram | None = None) -> None:
         super().__init__()
+        if P < 1 or L < 1:
+            raise ValueError(f"P, L: expected at least 1 piece and 1 place, got {P}, {L}")
         self.token, self.position = nn.Embedding(P, M), nn.Embedding(L, M)
         self.layer1, self.layer2 = (EncoderLayer(AttentionLayer(scaled_dot_product, M, H), M, d_ff) for _ in range(2))
         self.memory = memory
@@ -42,11 +44,12 @@ class LanguageModel(nn.Module):
         Raises:
             ValueError: an empty sentence or one that is too long, tokens that are not int64 ids of the vocabulary.
         """
-        P, longest, L = len(self.token.weight), len(self.position.weight), tokens.shape[-1]
+        P, longest = len(self.token.weight), len(self.position.weight)
         if not torch.compiler.is_compiling():
             check_tokens(tokens, 0, P - 1)
-            if longest < L:
-                raise ValueError(f"tokens: expected at most {longest} places, got {L}")
+            if longest < tokens.shape[1]:
+                raise ValueError(f"tokens: expected at most {longest} places, got {tokens.shape[1]}")
+        L = tokens.shape[1]
         mask = causal(L).to(tokens.device)
         with meaning("embed"):
             x = step("x", self.token(tokens) + self.position.weight[:L], axes="B L M", eq="E[token] + position",

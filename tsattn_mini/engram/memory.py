@@ -42,11 +42,29 @@ class MultiHeadTable(nn.Module):
 
     @meaning("4 look up")
     def forward(self, hashes: Int64[Tensor, "B L G H"]) -> Float[Tensor, "B L R"]:
-        """The rows that the hashes point to, side by side: order by order, head by head."""
+        """The rows that the hashes point to, side by side: order by order, head by head.
+
+        Raises:
+            ValueError: another number of orders or heads, or a row that the head does not have.
+        """
+        checks.shapes(hashes=(hashes, "B L {} {}".format(*self.offsets.shape)))
+        self._check_rows(hashes)
         rows = step("rows", hashes + self.offsets, axes="B L G H", eq="z + offset",
                     note="Where each head's row lies in the one table.")
         return step("e", F.embedding(rows, self.rows).flatten(2), axes="B L R", eq="e = [E[z]] over orders and heads",
                     note="What the last tokens usually go with; the sentence plays no part yet.")
+
+
+    def _check_rows(self, hashes: Tensor) -> None:
+        if torch.compiler.is_compiling():
+            return
+        starts = self.offsets.flatten()
+        sizes = torch.cat([starts[1:], starts.new_tensor([len(self.rows)])]).sub(starts).reshape(self.offsets.shape)
+        outside = (hashes < 0) | (hashes >= sizes)
+        if bool(outside.any()):
+            at = tuple(outside.nonzero()[0].tolist())
+            raise ValueError(f"hashes: expected rows from 0 to {int(sizes[at[2:]]) - 1}, got {int(hashes[at])} at "
+                             f"index {at}")
 
 
 class ShortConvolution(nn.Module):
@@ -75,8 +93,8 @@ class ShortConvolution(nn.Module):
     def forward(self, v_gated: Float[Tensor, "B L C M"], v: Float[Tensor, "B L M"],
                 alpha: Float[Tensor, "B L C"]) -> Float[Tensor, "B L C M"]:
         """What the convolution adds to the gated value."""
-        checks.shapes(v_gated=(v_gated, "B L C M"), v=(v, "B L M"), alpha=(alpha, "B L C"))
         C, M, K = *self.gain.shape, self.weight.shape[-1]
+        checks.shapes(v_gated=(v_gated, f"B L {C} {M}"), v=(v, f"B L {M}"), alpha=(alpha, f"B L {C}"))
         if self.conv_gate == "input":
             normed = rms_norm(v, eps=EPS)[:, :, None] * self.gain
             x = step("v_norm", alpha[..., None] * normed, axes="B L C M", eq="α RMSNorm(v)",
@@ -124,6 +142,7 @@ class Engram(nn.Module):
             ValueError: an empty sentence, ids outside the vocabulary, a hidden state of another shape or dtype or
                 with entries that are not finite.
         """
+        checks.required(tokens=tokens, h=h)
         checks.shapes(tokens=(tokens, "B L"), h=(h, f"B L {self.C} {self.M}"))
         checks.finite(h=h)
         if h.dtype != self.value.weight.dtype:
@@ -139,7 +158,9 @@ class Engram(nn.Module):
         with meaning("7 convolve"):
             y = step("y", conv + v_gated, axes="B L C M", eq="Y = conv + ṽ", note="Two paths; α governs this one.")
         with meaning("8 write back"):
-            return step("h_out", h + y, axes="B L C M", eq="H + Y", note="The memory is added to the stream.")
+            h_out = step("h_out", h + y, axes="B L C M", eq="H + Y", note="The memory is added to the stream.")
+        checks.overflow("h, or the weights", h_out)
+        return h_out
 
     @meaning("5 project")
     def project(self, e: Float[Tensor, "B L R"]) -> tuple[Float[Tensor, "B L C M"], Float[Tensor, "B L M"]]:

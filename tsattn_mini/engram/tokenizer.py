@@ -5,6 +5,7 @@ and without the space in front, with a capital, in capitals, with an accent. Com
 """
 
 from collections.abc import Iterable, Sequence
+from operator import index
 
 from tsattn_mini.engram import words
 
@@ -74,9 +75,12 @@ class Tokenizer:
         """The text of `ids`; padding leaves nothing.
 
         Raises:
-            ValueError: an id without a piece; it is named with its place.
+            ValueError: an id without a piece; it is named with its place. Something that is no whole number.
         """
-        ids = [int(id) for id in ids]
+        try:
+            ids = [index(id) for id in ids]
+        except TypeError:
+            raise ValueError(f"ids: expected whole numbers, got {ids!r}") from None
         for at, id in enumerate(ids):
             if not 0 <= id < len(self.pieces):
                 raise ValueError(f"ids: expected 0 to {len(self.pieces) - 1}, got {id} at place {at}")

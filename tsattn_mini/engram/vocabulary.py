@@ -6,6 +6,7 @@ Source: arXiv 2601.07372, section 2.2, and the normalisers of the released demon
 import re
 import unicodedata
 from collections.abc import Sequence
+from numbers import Integral
 
 import torch
 from jaxtyping import Bool, Int64
@@ -20,9 +21,9 @@ UNDECODABLE = "\ufffd"  # stands in a text for bytes that are no characters
 def compress_text(text: str, raw: str | None = None) -> str:
     """The spelling that `text` shares with its variants: `compress_text(" Ápple")` is `"apple"`.
 
-    Compatibility forms are unified (NFKC), accents split off (NFD) and dropped (category Mn), letters lowered, runs
-    of space, tab and line break become one space, the spaces at both ends go. A token of spaces alone stays `" "`; a
-    token that would vanish keeps its own text.
+    Compatibility forms are unified (NFKC), accents split off (NFD) and dropped (category Mn), letters lowered one by
+    one (a capital sigma becomes σ at the end of a word, too), runs of space, tab and line break become one space, the
+    spaces at both ends go. A token of spaces alone stays `" "`; a token that would vanish keeps its own text.
 
     Args:
         raw: the tokenizer's own name of the token, such as `"<0xE3>"`; taken instead of a text with U+FFFD, since
@@ -31,7 +32,7 @@ def compress_text(text: str, raw: str | None = None) -> str:
     if UNDECODABLE in text:
         return text if raw is None else raw
     split = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
-    bare = "".join(letter for letter in split if unicodedata.category(letter) != "Mn").lower()
+    bare = "".join(letter.lower() for letter in split if unicodedata.category(letter) != "Mn")
     spaced = re.sub(r"[ \t\r\n]+", " ", bare)
     return " " if spaced == " " else spaced.strip() or text
 
@@ -72,6 +73,8 @@ class Compression(nn.Module):
         """
         if pad is None:
             return self.size
+        if isinstance(pad, bool) or not isinstance(pad, Integral):
+            raise ValueError(f"pad: expected None or a whole number, got {pad!r}")
         if not 0 <= pad < len(self.table):
             raise ValueError(f"pad: expected None or an id from 0 to {len(self.table) - 1}, got {pad}")
         return int(self.table[pad])
@@ -95,6 +98,7 @@ class Compression(nn.Module):
 def check_tokens(tokens: Int64[Tensor, "B L"], low: int, high: int) -> None:
     """Raise ValueError unless `tokens` are int64 ids from `low` to `high`, at least one."""
     checks.shapes(tokens=(tokens, "B L"))
+    checks.required(tokens=tokens)
     if tokens.dtype != torch.int64:
         raise ValueError(f"tokens: expected int64 ids, got {str(tokens.dtype).removeprefix('torch.')}")
     outside = (tokens < low) | (tokens > high)
@@ -112,11 +116,13 @@ def batch(sentences: Sequence[Sequence[int]], fill: int = 0) -> tuple[Int64[Tens
     the padding token.
 
     Raises:
-        ValueError: no sentence, or an empty one.
+        ValueError: no sentence, an empty one, or ids that are no whole numbers.
     """
     lengths = [len(sentence) for sentence in sentences]
     if not lengths or not min(lengths):
         raise ValueError(f"sentences: expected at least one token in each of at least one sentence, got {lengths}")
     rows = [[*sentence, *[fill] * (max(lengths) - len(sentence))] for sentence in sentences]
-    real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    return torch.tensor(rows, dtype=torch.int64), real
+    ids = torch.tensor(rows)
+    if ids.dtype != torch.int64:
+        raise ValueError(f"sentences: expected whole numbers, got {str(ids.dtype).removeprefix('torch.')}")
+    return ids, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
