@@ -18,6 +18,7 @@ from tsattn_mini.kite.gate import knowledge_guided
 from tsattn_mini.kite.network import VectorField
 from tsattn_mini.kite.prior import NORMS, f_statistic, normalise, pearson, ridge_shortcut
 from tsattn_mini.kite.source import HistorySource, coverage, mix_noise
+from tsattn_mini.kite.window import standardise
 
 B, N, D, T, F = 2, 3, 5, 13, 7  # all different, so that no swap of axes goes unnoticed
 HUGE = 3e38  # close to the largest float32
@@ -181,3 +182,82 @@ def test_every_way_in_wants_a_prior_between_0_and_1(bad, conditioning):
 ])
 def test_sizes_that_cannot_be_are_refused(options, message):
     refuse(message, model, **options)
+
+
+# The whole forecaster
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("scale", [1e20, 1e30])
+def test_windows_too_large_to_square_are_refused(scale):
+    x, e, y = windows()
+    refuse("^x: expected numbers that stay within the range of float32", model(), scale * x, e, y)
+
+
+@pytest.mark.parametrize("scale", [1e8, 1.0, 1e-8])
+def test_huge_and_tiny_windows_are_forecast_in_their_own_units(scale):
+    x, e, y = windows()
+    with torch.no_grad():
+        samples = model().sample(scale * x, e / scale, y / scale, n_samples=3, steps=2)
+    assert bool(samples.isfinite().all())
+    assert samples.shape == (B, 3, F, N)
+
+
+def test_half_precision_is_standardised_as_well_as_it_can_be():
+    x = 3000 * randn(B, T, N)
+    for part, want in zip(standardise(x.half()), standardise(x), strict=True):
+        assert part.dtype == torch.float16
+        torch.testing.assert_close(part.float(), want, rtol=2e-2, atol=1e-2)
+
+
+@pytest.mark.bad_input
+def test_the_forecaster_names_windows_of_another_kind():
+    net, (x, e, y) = model(), windows()
+    refuse("^x_endo: expected floating-point numbers, got int64", net, x.long(), e, y)
+    refuse("^y_exo: expected float32 like the weights, got float64", net, x, e, y.double())
+    refuse("^x_endo: expected a tensor, got NoneType", net, None, e, y)
+    truth = randn(B, F, N)
+    refuse("^y_endo: expected a tensor, got NoneType", net.loss, x, e, y, None)
+    refuse(r"^told: expected axes '6 1 1', got shape \(2,\)", net.loss, x, e, y, truth, told=torch.ones(2))
+    refuse("^s: expected float32 like the weights, got float64", net.loss, x, e, y, truth, s=torch.ones(6).double())
+    for weight in (-1.0, math.nan, math.inf):
+        refuse("nll_weight: expected a number of at least 0, got", model, nll_weight=weight)
+
+
+@pytest.mark.parametrize("options", [{}, {"future": False}, {"conditioning": "concat"}, {"second_door": True},
+                                     {"norm": "softmax"}, {"norm": "minmax"}, {"source": {"form": "released"}}])
+@pytest.mark.parametrize("n", [1, N])
+def test_a_window_is_forecast_alike_alone_and_in_a_batch(options, n):
+    net, (x, e, y) = model(**options).double(), (a.double() for a in windows(n=n))
+    y = None if options.get("future") is False else y
+    z, eps = randn(B * n * 2, 8).double(), randn(B * n * 2, F).double()
+
+    def forecast(rows, draws):
+        with torch.no_grad():
+            return net.sample(x[rows], e[rows], None if y is None else y[rows], n_samples=2, steps=3, omega=1.7,
+                              z=z[draws], eps=eps[draws])
+
+    together = forecast(slice(None), slice(None))
+    for b in range(B):
+        alone = forecast(slice(b, b + 1), slice(b * n * 2, (b + 1) * n * 2))
+        torch.testing.assert_close(alone, together[b:b + 1], rtol=1e-10, atol=1e-10)
+
+
+def test_one_seed_gives_one_forecast_one_loss_and_finite_gradients():
+    net, (x, e, y), found = model().train(), windows(), []
+    for _ in range(2):
+        torch.manual_seed(5)
+        net.zero_grad()
+        loss = net.loss(x, e, y, randn(B, F, N, seed=4))
+        loss.backward()
+        found.append([loss.detach(), net.sample(x, e, y, n_samples=2, steps=2).detach(),
+                      *(p.grad.clone() for p in net.parameters())])
+    assert all(torch.equal(a, b) and bool(a.isfinite().all()) for a, b in zip(*found, strict=True))
+
+
+def test_gradients_stay_finite_where_the_window_is_constant():
+    net, (x, e, y) = model().train(), windows()
+    x, e = torch.zeros_like(x).requires_grad_(), torch.zeros_like(e).requires_grad_()
+    with pytest.warns(RuntimeWarning, match="constant"):
+        net.loss(x, e, y, randn(B, F, N, seed=4)).backward()
+    assert all(bool(a.grad.isfinite().all()) for a in (x, e, *net.parameters()))

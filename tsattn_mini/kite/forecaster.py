@@ -5,6 +5,7 @@ own, with all exogenous series beside it, so N of them fold into the batch as B�
 N = 1 only.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ class KITE(nn.Module):
         source: the other arguments of `HistorySource`.
         network: the other arguments of `VectorField`: sizes, `future`, `conditioning`, `gate`, `second_door`.
     Raises:
-        ValueError: an unknown norm or loss, a share outside 0 … 1, or what the two parts refuse.
+        ValueError: an unknown norm or loss, a weight below 0, a share outside 0 … 1, or what the two parts refuse.
     """
 
     def __init__(self, T: int, F: int, D: int, *, norm: str = "none", loss: str = "l2", nll_weight: float = 0.1,
@@ -45,6 +46,8 @@ class KITE(nn.Module):
         for name, value, known in (("norm", norm, NORMS), ("loss", loss, ("l2", "l1"))):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {known}, got {value!r}")
+        if not 0 <= nll_weight < math.inf:
+            raise ValueError(f"nll_weight: expected a number of at least 0, got {nll_weight}")
         if not 0 <= p_uncond <= 1:
             raise ValueError(f"p_uncond: expected a share between 0 and 1, got {p_uncond}")
         self.T, self.F, self.D = T, F, D
@@ -76,8 +79,9 @@ class KITE(nn.Module):
             z, eps: the normal draws, one line for every one of the B·N·P trajectories, in the order of (b, n, p);
                 see `HistorySource.draw`. Fresh ones when left out.
         Raises:
-            ValueError: shapes that do not fit, entries that are not finite, exogenous futures missing where the model
-                was built with them, or given where it was not.
+            ValueError: shapes that do not fit, another dtype than that of the weights, entries that are not finite or
+                whose squares leave the number range, exogenous futures missing where the model was built with them, or
+                given where it was not.
         Warns:
             RuntimeWarning: a constant series, which has no correlation; the prior is 0 there.
         """
@@ -96,6 +100,7 @@ class KITE(nn.Module):
             y0, _, _ = self.source(x, z, eps)
         y = self.flow(y0, told, untold, steps, at_most, omega)
         y = y * w.sigma.repeat_interleave(n_samples, dim=0) + w.mu.repeat_interleave(n_samples, dim=0)
+        checks.overflow("x_endo", y)
         samples = y.reshape(x_endo.shape[0], x_endo.shape[2], n_samples, self.F).permute(0, 2, 3, 1)
         return step("samples", samples, axes="B P F N", eq="Y σ + μ",
                     note="Possible futures, in the units of the data.")
@@ -135,9 +140,12 @@ class KITE(nn.Module):
                 not. One line for each of the B·N rows; fresh draws when left out, and `told` is 1 outside training.
         """
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), y_endo=(y_endo, f"B {self.F} N"))
+        checks.required(y_endo=y_endo)
+        checks.floating(self.source.M.dtype, y_endo=y_endo, s=s, told=told)
         finite_rows(y_endo=y_endo)
         w = self.prepare(x_endo, x_exo, y_exo)
         rows = w.x.shape[0]
+        checks.shapes(told=(told, f"{rows} 1 1"))
         y = step("Y", (y_endo.mT.flatten(0, 1) - w.mu) / w.sigma, axes="rows F", eq="(y - μ) / σ",
                  note="The truth, in units of the past.")
         fresh = self.source.draw(rows)
@@ -169,9 +177,11 @@ class KITE(nn.Module):
     def prepare(self, x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
                 y_exo: Float[Tensor, "B F D"] | None, S: Float[Tensor, "B N D"] | None = None) -> Window:
         """Windows as standardised rows. Exogenous futures are measured by level and scale of their own past."""
+        checks.required(x_endo=x_endo, x_exo=x_exo)
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), x_exo=(x_exo, f"B {self.T} {self.D}"),
                       y_exo=(y_exo, f"B {self.F} {self.D}"), S=(S, f"B N {self.D}"))
         self.field.check_future(y_exo)
+        checks.floating(self.source.M.dtype, x_endo=x_endo, x_exo=x_exo, y_exo=y_exo, S=S)
         finite_rows(x_endo=x_endo, x_exo=x_exo, y_exo=y_exo)
         N = x_endo.shape[2]
         with scope("endo"):

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -44,14 +45,18 @@ def standardise(x: Float[Tensor, "B T V"]
     Lesson 03's `stationarize` divides by T instead; here it is T - 1, as in the released KITE.
 
     Raises:
-        ValueError: fewer than two steps.
+        ValueError: fewer than two steps, integers, a series whose squares leave the number range.
     """
+    checks.required(x=x)
     checks.shapes(x=(x, "B T V"))
+    checks.floating(x=x)
     if x.shape[1] < 2:
         raise ValueError(f"x: expected at least 2 steps of the past, whose spread is measured, got {x.shape[1]}")
     mu = x.mean(1, keepdim=True)
     mu = step("mu", mu + (x - mu).mean(1, keepdim=True), axes="B 1 V", eq="μ = mean_t x", note="The level.")
-    var = (x - mu).square().sum(1, keepdim=True) / (x.shape[1] - 1)
-    sigma = step("sigma", (var + EPS).sqrt(), axes="B 1 V", eq="σ = sqrt(Σ (x - μ)² / (T-1) + 1e-5)",
+    off = (x - mu).to(torch.promote_types(x.dtype, torch.float32))  # half precision is squared in float32
+    var = off.square().sum(1, keepdim=True) / (x.shape[1] - 1)
+    sigma = step("sigma", (var + EPS).sqrt().to(x.dtype), axes="B 1 V", eq="σ = sqrt(Σ (x - μ)² / (T-1) + 1e-5)",
                  note="The scale; never 0.")
+    checks.overflow("x", mu, sigma)
     return step("x_norm", (x - mu) / sigma, axes="B T V", eq="(x - μ) / σ", note="The past around zero."), mu, sigma
