@@ -170,12 +170,16 @@ def test_a_character_without_a_piece_is_named_and_changes_nothing(live):
     field = live.box("text").locator("input")
     field.fill("the ☃")
     said = SAY["unknown"].format(name="text", which="“☃”")
-    live.at.get_by_text(said).wait_for()
+    live.at.locator("[data-say]").get_by_text(said).wait_for()
+    assert live.box("text").locator(".ts-note").inner_text() == said
     assert field.get_attribute("aria-invalid") == "true"
     assert live.state()["inputs"] == {"text": "Apple sold the apple."}
     field.press("Enter")
     assert field.get_attribute("aria-invalid") is None
     live.settled("Enter", text="Apple sold the apple.")
+    field.fill("the apple")
+    live.settled("spelled", text="the apple")
+    assert live.box("text").locator(".ts-note").text_content() == ""
     with pytest.raises(Error, match="RangeError: text: a text of the vocabulary's pieces; got ☃"):
         live.at.evaluate("el => el.explorer.set('text', '☃')")
 
@@ -184,7 +188,9 @@ def test_a_character_without_a_piece_is_named_and_changes_nothing(live):
 def test_a_text_that_is_too_long_is_cut_and_the_rest_is_named(live):
     field = live.box("text").locator("input")
     field.fill("the" + " apple" * 9)
-    live.at.get_by_text(SAY["cut"].format(name="text", length=8, rest=" apple apple")).wait_for()
+    said = SAY["cut"].format(name="text", length=8, rest=" apple apple")
+    live.at.locator("[data-say]").get_by_text(said).wait_for()
+    assert live.box("text").locator(".ts-note").text_content() == said
     assert field.input_value().endswith(" apple" * 9)  # still being typed
     field.press("Enter")
     state = live.settled("Enter", text="the" + " apple" * 7)

@@ -119,8 +119,9 @@ def _tokens(at: str, name: str, kind: Tokens, text: str) -> str:
     pieces = escape(words("explorer")["pieces"].format(name=pretty(name)))
     return (f"<div class='ts-control ts-tokens' data-input='{escape(name)}'><label for='{at}'>{escape(pretty(name))}"
             f"</label><input type='text' id='{at}' list='{at}-offers' value='{escape(text)}' autocomplete='off' "
-            f"autocapitalize='off' spellcheck='false'><datalist id='{at}-offers'></datalist>"
-            f"<ol class='ts-chips' aria-label='{pieces}'>{chips}</ol></div>")
+            f"autocapitalize='off' spellcheck='false' aria-describedby='{at}-note'>"
+            f"<datalist id='{at}-offers'></datalist>"
+            f"<ol class='ts-chips' aria-label='{pieces}'>{chips}</ol><p class='ts-note' id='{at}-note'></p></div>")
 
 
 def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> str:

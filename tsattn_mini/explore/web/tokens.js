@@ -3,10 +3,10 @@ import { cut, offers } from "./pieces.js";
 import { fill, words } from "./words.js";
 
 export function tokens(box, input, set, tell) {
-  const field = box.querySelector("input"), chips = box.querySelector("ol"), offered = box.querySelector("datalist");
+  const field = box.querySelector("input"), chips = box.querySelector("ol"), offered = box.querySelector("datalist"), note = box.querySelector("p");
   const say = words("explorer");
   let now = input.value, typing = false;
-  let left = {}; // what was left out of the text as it is now, said in words
+  let left = {}; // what was left out of which text, said in words
 
   function typed() {
     typing = true;
@@ -14,8 +14,13 @@ export function tokens(box, input, set, tell) {
     field.setAttribute("aria-invalid", unknown !== undefined);
     offered.replaceChildren(...offers(input, field.value).map((text) => new Option("", text)));
     if (unknown === undefined) return set(field.value);
-    left = { of: now, said: fill(say.unknown, { name: input.label, which: `“${unknown}”` }) };
-    tell(left.said);
+    leave(now, fill(say.unknown, { name: input.label, which: `“${unknown}”` }));
+  }
+
+  function leave(of, said) {
+    left = { of, said };
+    note.textContent = said;
+    if (said) tell(said);
   }
 
   // What has been typed gives way to what went in.
@@ -36,13 +41,13 @@ export function tokens(box, input, set, tell) {
       const { texts, unknown } = typeof value === "string" ? cut(input, value) : { unknown: value };
       if (unknown !== undefined) throw new RangeError(`${input.name}: a text of the vocabulary's pieces; got ${unknown}`);
       const kept = texts.slice(0, input.length).join(""), rest = texts.slice(input.length).join("");
-      left = { of: kept, said: rest && fill(say.cut, { name: input.label, length: input.length, rest }) };
-      if (rest) tell(left.said);
+      leave(kept, rest && fill(say.cut, { name: input.label, length: input.length, rest }));
       return kept;
     },
     note: () => (left.of === now ? left.said : ""),
     show(value) {
       now = value;
+      if (left.of !== now) note.textContent = "";
       const { ids, texts } = cut(input, value);
       chips.replaceChildren(...ids.map((id, i) => chip(texts[i], id)));
       if (!(typing && field === document.activeElement)) field.value = value;
