@@ -67,7 +67,8 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
         model: "nonstationary" needs `label_len`, `pred_len` and `n_heads` in `config`, and `activation="relu"` if it
             was trained with that; "kite" needs `n_heads`, and its parameters that no forward pass reads are left
             out; "engram", one layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`,
-            `sizes`, `H` and `pad`.
+            `sizes`, `H` and `pad`; "kite" needs `n_heads`, and `min_sigma` and `structure_max` if they were changed.
+            What its released forward never reads, `res_blocks` and `prior_bias`, is accepted and left out.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
