@@ -87,3 +87,13 @@ def test_the_non_stationary_transformer_has_six_parts_that_fit_a_phone():
     parts = [line.split(" (")[0] for line in repr(figure).splitlines()]
     assert parts == ["save statistics", "make τ and δ", "embed", "attend", "decode", "restore"]
     assert float(re.search(r"width='([\d.]+)'", figure.html)[1]) <= 360
+
+
+def test_arrows_of_different_steps_round_one_column_keep_to_lanes_of_their_own():
+    with record() as trace:
+        a, b = step("a", torch.ones(2), axes="T"), step("b", torch.zeros(2), axes="T")
+        c = step("c", step("top", a + b, axes="T") * 2, axes="T")
+        step("d", c + b, axes="T")
+        step("e", step("side", b * 3, axes="T") + trace["d"].tensor, axes="T")
+    bends = re.findall(r"v\d+H(\d+)V", trace.flow()._repr_html_())
+    assert len(bends) == len(set(bends)) == 2

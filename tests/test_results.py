@@ -37,7 +37,7 @@ def test_a_confidence_interval_by_hand():
     of_three = interval([1.0, 2.0, 3.0])
     assert of_three.mean == 2
     assert of_three.half == pytest.approx(4.302653 * 1 / sqrt(3))
-    assert str(of_three) == "2.000\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}2.484"
+    assert str(of_three) == "2.000 ± 2.484"
     assert interval([2.5]) == Interval(2.5, 0.0)
     assert str(interval([2.5])) == "2.500"
 

@@ -35,8 +35,11 @@ class Figure:
         return self.html
 
 
+WHOLE = 16  # a cell of a table with no more characters stays in one line
+
+
 class Table(Figure):
-    """Rows of text under a header; numbers are shown as they are given."""
+    """Rows of text under a header; numbers are shown as they are given, and short cells never break over two lines."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         for row in rows:
@@ -46,7 +49,8 @@ class Table(Figure):
         widths = [max(len(line[i]) for line in [list(header), *cells]) for i in range(len(header))]
         line = lambda row: "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
         head = "".join(f"<th scope='col'>{escape(c)}</th>" for c in header)
-        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in cells)
+        cell = lambda c: escape(c).replace(" ", "&nbsp;") if len(c) <= WHOLE else escape(c)  # noqa: E731
+        body = "".join("<tr>" + "".join(f"<td>{cell(c)}</td>" for c in row) + "</tr>" for row in cells)
         super().__init__(
             f"<table class='ts-table'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
             "\n".join([line(header), line(["─" * w for w in widths]), *map(line, cells)]))

@@ -4,6 +4,7 @@ from html import escape
 
 from tsattn_mini.figures import Figure, drawn
 
+LANES = 5  # that fit between two columns
 Node = tuple[str, tuple[int, ...], tuple[str, ...]]  # axes, shape, names of the steps it was computed from
 
 
@@ -13,14 +14,19 @@ def flow_chart(nodes: dict[str, Node]) -> Figure:
     The computation runs down the first column. What comes from nowhere stands beside the row that first uses
     it, and an arrow that skips rows goes round the boxes.
     """
-    w, h, gap, left, gutter = 150, 42, 28, 46, 28
+    w, h, gap, left, gutter = 150, 42, 28, 46, 40
     row = _rows({name: sources for name, (_, _, sources) in nodes.items()})
     spot, filled = {}, dict.fromkeys(row.values(), 0)
     for name in sorted(nodes, key=lambda n: not nodes[n][2]):  # the computed ones first
         spot[name] = (left + w / 2 + filled[row[name]] * (w + gutter), row[name] * (h + gap))
         filled[row[name]] += 1
-    out = [_arrow(*spot[s], *spot[n], w, h, bend=row[n] - row[s] > 1)
-           for n, (_, _, sources) in nodes.items() for s in sources]
+    lanes: dict[float, dict[str, int]] = {}  # beside each column, one for every step whose arrow comes round it
+    out = []
+    for name, (_, _, sources) in nodes.items():
+        for source in sources:
+            bend, taken = row[name] - row[source] > 1, lanes.setdefault(spot[name][0], {})
+            lane = taken.setdefault(source, len(taken)) if bend and spot[source][0] != spot[name][0] else 0
+            out.append(_arrow(*spot[source], *spot[name], w, h, bend, lane % LANES))
     for name, (axes, shape, _) in nodes.items():
         x, y = spot[name]
         out.append(f"<rect class='ts-box' x='{x - w / 2:g}' y='{y:g}' width='{w}' height='{h}' rx='6'/>"
@@ -48,7 +54,8 @@ def _rows(sources: dict[str, tuple[str, ...]]) -> dict[str, int]:
     return row
 
 
-def _arrow(x0: float, y0: float, x1: float, y1: float, w: int, h: int, bend: bool) -> str:
+def _arrow(x0: float, y0: float, x1: float, y1: float, w: int, h: int, bend: bool,
+           lane: int = 0) -> str:
     """From the box at (x0, y0) to the box at (x1, y1), both given by the middle of their upper side."""
     middle = y1 + h / 2
     if bend and x0 == x1:
@@ -57,7 +64,8 @@ def _arrow(x0: float, y0: float, x1: float, y1: float, w: int, h: int, bend: boo
                 f"{edge - 6:g} {middle:g}'/><path class='ts-arrow' d='M{edge - 7:g} {middle - 4:g}v8l7 -4z'/>")
     if bend:
         edge = x1 + w / 2
-        return (f"<path class='ts-edge' d='M{x0:g} {y0 + h:g}v9H{edge + 14:g}V{middle:g}H{edge + 6:g}'/>"
+        return (f"<path class='ts-edge' d='M{x0:g} {y0 + h:g}v{7 + 4 * lane}H{edge + 13 + 5 * lane:g}V{middle:g}"
+                f"H{edge + 6:g}'/>"
                 f"<path class='ts-arrow' d='M{edge + 7:g} {middle - 4:g}v8l-7 -4z'/>")
     return (f"<path class='ts-edge' d='M{x0:g} {y0 + h:g}L{x1:g} {y1 - 6:g}'/>"
             f"<path class='ts-arrow' d='M{x1 - 4:g} {y1 - 7:g}h8l-4 7z'/>")

@@ -26,7 +26,8 @@ def pretty(name: str) -> str:
     if "/" in name:
         return "/".join(map(pretty, name.split("/")))
     parts = [GREEK.get(part, part) for part in name.split("_")]
-    subscript = len(parts) == 2 and (len(name.split("_")[1]) == 1 or len(parts[0]) == len(parts[1]) == 1)
+    single = all(len(part) == 1 for part in parts)
+    subscript = single or (len(parts) == 2 and len(name.split("_")[1]) == 1)
     return ("_" if subscript else " ").join(parts)
 
 

@@ -32,7 +32,7 @@ class Interval:
         return self.low <= other.high and other.low <= self.high
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{self.half:.3f}" if self.half else f"{self.mean:.3f}"
+        return f"{self.mean:.3f} ± {self.half:.3f}" if self.half else f"{self.mean:.3f}"
 
 
 def interval(values: Sequence[float]) -> Interval:
