@@ -65,10 +65,9 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
         path_or_dict: a file written by `torch.save(model.state_dict(), path)`, or the state dict itself.
             Names may carry the prefix "module." of `DataParallel`.
         model: "nonstationary" needs `label_len`, `pred_len` and `n_heads` in `config`, and `activation="relu"` if it
-            was trained with that; "kite" needs `n_heads`, and its parameters that no forward pass reads are left
-            out; "engram", one layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`,
-            `sizes`, `H` and `pad`; "kite" needs `n_heads`, and `min_sigma` and `structure_max` if they were changed.
-            What its released forward never reads, `res_blocks` and `prior_bias`, is accepted and left out.
+            was trained with that; "kite" needs `n_heads` (`min_sigma` and `structure_max` if they were changed),
+            and its parameters that no forward pass reads, `res_blocks` and `prior_bias`, are left out; "engram", one layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`,
+            `sizes`, `H` and `pad`.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
