@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import released_engram as engram
 import released_kite as kite
+import torch
 
-from tsattn_mini.official import replay
+from tsattn_mini.official import load_checkpoint, replay
 
 TOLERANCE = 2e-5  # of the array's largest number; float32 against float64
 LAYERS, FLOW, MODEL = (f"ts_benchmark/baselines/kite/{name}.py" for name in
@@ -227,3 +228,48 @@ def test_a_layer_of_engram(s, B, L):
                          engram_weights(s, primes, draw), x)
     rows = engram.hashes(x["ids"], VOCAB, s["pad"], multipliers, primes)[2]
     same(engram.forward(w, x["hidden_states"], rows, primes, len(multipliers)), got)
+
+
+# Checkpoints at those sizes
+
+
+def tensors(arrays):
+    return {name: torch.from_numpy(a if a.dtype == np.int64 else a.astype(np.float32)) for name, a in arrays.items()}
+
+
+@pytest.mark.parametrize("s", SIZES)
+def test_a_checkpoint_of_any_size_samples_what_the_released_code_does(s):
+    draw, rows = random(s["B"]), s["B"]
+    arrays = whole(s, draw)
+    net = load_checkpoint({f"module.{name}": torch.from_numpy(a) for name, a in arrays.items()}, "kite", **params(s))
+    x = {"x_endo": 5 * draw(rows, s["T"], 1) + 8, "x_exo": draw(rows, s["T"], s["D"]),
+         "y_exo": draw(rows, s["F"], s["D"]) if s["future"] else None}
+    z, eps = draw(rows, s["rank"]), draw(rows, s["F"])
+    (past, level, spread), (endo, mu, sd) = kite.standardise(x["x_exo"]), kite.standardise(x["x_endo"])
+    ahead = ((x["y_exo"] - level) / spread).swapaxes(1, 2) if s["future"] else None
+    want = kite.sample(arrays, endo[..., 0], past.swapaxes(1, 2), kite.pearson(endo, past, 0), ahead, z, eps, 1.3,
+                       H=s["H"], steps=2, n_samples=1, min_sigma=0.07, structure_max=0.6)["samples"]
+    with torch.no_grad():
+        got = net.sample(*(None if a is None else torch.from_numpy(a) for a in x.values()), n_samples=1, steps=2,
+                         omega=1.3, z=torch.from_numpy(z), eps=torch.from_numpy(eps))
+    np.testing.assert_allclose(got[..., 0].numpy(), want * sd + mu, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.bad_input
+def test_a_checkpoint_that_contradicts_its_settings_is_refused():
+    s = LAYERS_OF_ENGRAM[1]
+    primes = engram.plan(VOCAB, s["layers"], s["sizes"], s["H"], s["seed"])[5][1]
+    state, given = tensors(engram_weights(s, primes, random(0))), engram_params(s, layer_id=5)
+    for change, message in (
+            ({"max_ngram_size": 7}, "max_ngram_size: the other settings and the weights say 4, got 7"),
+            ({"n_embed_per_ngram": 5}, "n_embed_per_ngram: the other settings and the weights say 6, got 5"),
+            ({"vocab": ["a", "b"]}, "vocab: expected .decoded text, raw token. of every token id"),
+            ({"vocab": None}, "vocab: expected .decoded text, raw token. of every token id")):
+        with pytest.raises(ValueError, match=message):
+            load_checkpoint(state, "engram", **{**given, **change})
+    with pytest.raises(ValueError, match=r"key 'norm1\.0\.weight' has shape \(4,\) instead of \(5,\)"):
+        load_checkpoint({**state, "norm1.0.weight": torch.ones(4)}, "engram", **given)
+    state = tensors(whole(SIZES[1], random(0)))
+    del state["net.y_exo_embedding.weight"]
+    with pytest.raises(ValueError, match=r"missing key 'net\.y_exo_embedding\.weight'"):
+        load_checkpoint(state, "kite", n_heads=3)

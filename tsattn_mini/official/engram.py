@@ -49,29 +49,35 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
         raise ValueError(f"layer: expected one of layers={list(settings['layers'])}, got {settings['layer']}")
     hashing = _hashes(settings["vocab"], settings)[settings["layer"]]
     E = weights.size(state, "multi_head_embedding.embedding.weight", axis=1, rank=2)
+    for name, told in (("max_ngram_size", len(settings["sizes"]) + 1), ("n_embed_per_ngram", settings["H"] * E)):
+        if config.get(name, told) != told:
+            raise ValueError(f"{name}: the other settings and the weights say {told}, got {config[name]}")
     net = Engram(hashing, settings["M"], settings["C"], E, settings["K"], root=RELEASED["root"])
     offsets = net.table.offsets.flatten()
     if OFFSETS in state and not torch.equal(state[OFFSETS].flatten(), offsets):
         raise ValueError(f"state dict: {OFFSETS!r} holds {state[OFFSETS].tolist()}, but these layers, sizes and heads "
                          f"give {offsets.tolist()}")
     own = {name: t for name, t in net.state_dict().items() if name.startswith("hashing.") or name == "table.offsets"}
-    weights.transfer({**_gathered(state, settings["C"]), **own}, net, RULES, also=[OFFSETS])
+    weights.transfer({**_gathered(state, settings["C"], settings["M"]), **own}, net, RULES, also=[OFFSETS])
     return net
 
 
 def _hashes(vocab: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> dict[int, NgramHash]:
+    if not isinstance(vocab, Sequence) or not vocab or any(isinstance(v, str) or len(v) != 2 for v in vocab):
+        raise ValueError("vocab: expected [decoded text, raw token] of every token id")
     texts, raw = zip(*vocab, strict=True)
     return ngram_hashes(Compression(texts, raw, keep_negative=RELEASED["keep_negative"]), settings["layers"],
                         settings["sizes"], settings["H"], settings["pad"], settings.get("seed", 0))
 
 
-def _gathered(state: weights.State, C: int) -> weights.State:
+def _gathered(state: weights.State, C: int, M: int) -> weights.State:
     """The released state with the gains of all branches in one tensor, as ours are."""
     state = dict(state)
     for ours, released in GAINS.items():
         names = [f"{released}.{c}.weight" for c in range(C)]
         for name in names:
-            weights.size(state, name, axis=0, rank=1)
+            if weights.size(state, name, axis=0, rank=1) != M:
+                raise ValueError(f"state dict: key {name!r} has shape {tuple(state[name].shape)} instead of ({M},)")
         state[ours] = torch.stack([state.pop(name) for name in names])
     return state
 

@@ -77,7 +77,7 @@ def _network_sizes(state: weights.State, prefix: str) -> dict[str, Any]:
         "T": weights.size(state, f"{prefix}x_exo_embedding.weight", axis=1, rank=2), "F": F, "M": M,
         "D": weights.size(state, f"{prefix}cond_embed_x.0.attn.pos_emb", axis=1, rank=3),
         "depth": weights.count(state, re.escape(prefix) + r"cond_embed_x\.(\d+)\."),
-        "future": f"{prefix}y_exo_embedding.weight" in state,
+        "future": weights.count(state, re.escape(prefix) + r"cond_embed_y\.(\d+)\.") > 0,
         "mlp_ratio": weights.size(state, f"{prefix}cond_embed_x.0.mlp.0.weight", axis=0, rank=2) / M,
         "second_door": door in state,
         "door_width": weights.size(state, door, axis=0, rank=2) if door in state else None,
