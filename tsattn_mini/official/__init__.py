@@ -66,8 +66,8 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
             Names may carry the prefix "module." of `DataParallel`.
         model: "nonstationary" needs `label_len`, `pred_len` and `n_heads` in `config`, and `activation="relu"` if it
             was trained with that; "kite" needs `n_heads` (`min_sigma` and `structure_max` if they were changed),
-            and its parameters that no forward pass reads, `res_blocks` and `prior_bias`, are left out; "engram", one layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`,
-            `sizes`, `H` and `pad`.
+            and its parameters that no forward pass reads, `res_blocks` and `prior_bias`, are left out; "engram", one
+            layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`, `sizes`, `H` and `pad`.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
