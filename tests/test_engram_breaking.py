@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from tsattn_mini.engram.collisions import distinct_ngrams, expected_share, partners
 from tsattn_mini.engram.counts import Counts
 from tsattn_mini.engram.gate import (
     ConstantGate,
@@ -21,6 +22,7 @@ from tsattn_mini.engram.language import LanguageModel
 from tsattn_mini.engram.memory import Engram, MultiHeadTable, ShortConvolution
 from tsattn_mini.engram.tokenizer import Tokenizer
 from tsattn_mini.engram.vocabulary import Compression, batch, compress_text
+from tsattn_mini.results import interval
 
 B, L, C, M = 2, 7, 3, 5  # all different, so that no swap of axes goes unnoticed
 T = torch.tensor
@@ -176,3 +178,44 @@ def test_counts_refuse_targets_that_are_no_ids():
 def test_a_language_model_has_a_vocabulary_and_places():
     refuse("P, L: expected at least 1 piece and 1 place, got 0, 9", LanguageModel, 0, 9)
     refuse("P, L: expected at least 1 piece and 1 place, got 30, 0", LanguageModel, 30, 0)
+
+
+@pytest.mark.bad_input
+def test_collisions_are_counted_among_rows_that_exist():
+    assert partners(T([[1, 2], [1, 2], [3, 4]])).tolist() == [1, 1, 0]
+    refuse("rows: expected whole numbers of at least 0, got -1", partners, T([[1, -1], [0, 1]]))
+    refuse("rows: expected whole numbers of at least 0", partners, T([[1.5, 2.0]]))
+    refuse("n, p: expected at least 1 entry and 1 row, got 5, 0", expected_share, 5, 0)
+    refuse(r"size, N: expected at most 2\*\*63 - 1 n-grams in all, got 1048576\*\*4", distinct_ngrams, 5, 4, 2**20)
+
+
+@pytest.mark.bad_input
+def test_a_mean_over_seeds_is_a_mean_of_numbers():
+    refuse("values: expected finite numbers, got .nan, 1.0", interval, [math.nan, 1.0])
+
+
+# What stays the same
+
+
+@pytest.mark.parametrize("options", [{}, {"root": "sign"}, {"root": "copysign", "conv_gate": "output"},
+                                     {"conv_gate": "input"}, {"gate": HiddenGate(C, M)}])
+def test_a_sentence_is_answered_alike_alone_and_in_a_batch(options):
+    torch.manual_seed(0)
+    net = Engram(hashing()[1], M, C, 2, **options).double()
+    torch.nn.init.normal_(net.convolution.weight)
+    tokens = torch.randint(0, 30, (4, L), generator=torch.Generator().manual_seed(1))
+    h = randn(4, L, C, M).double()
+    with torch.no_grad():
+        together = net(tokens, h)
+        for i in range(4):
+            torch.testing.assert_close(net(tokens[i:i + 1, :4], h[i:i + 1, :4]), together[i:i + 1, :4])
+
+
+@pytest.mark.parametrize("scale", [1e18, 1e-30, 0.0])
+def test_gradients_stay_finite_for_huge_and_vanishing_states(scale):
+    torch.manual_seed(0)
+    net = Engram(hashing()[1], M, C, 2, root="sign")
+    torch.nn.init.normal_(net.convolution.weight)
+    h = (scale * randn(B, L, C, M)).requires_grad_()
+    (net(torch.ones(B, L, dtype=torch.int64), h) - h).square().sum().backward()
+    assert all(bool(x.grad.isfinite().all()) for x in (h, *net.parameters()))

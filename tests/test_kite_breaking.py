@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from tsattn_mini.datasets import load_bikes
 from tsattn_mini.kite import flow
 from tsattn_mini.kite.conditioning import (
     ExogenousCrossAttention,
@@ -19,6 +20,7 @@ from tsattn_mini.kite.network import VectorField
 from tsattn_mini.kite.prior import NORMS, f_statistic, normalise, pearson, ridge_shortcut
 from tsattn_mini.kite.source import HistorySource, coverage, mix_noise
 from tsattn_mini.kite.window import standardise
+from tsattn_mini.results import kite as results
 
 B, N, D, T, F = 2, 3, 5, 13, 7  # all different, so that no swap of axes goes unnoticed
 HUGE = 3e38  # close to the largest float32
@@ -261,3 +263,10 @@ def test_gradients_stay_finite_where_the_window_is_constant():
     with pytest.warns(RuntimeWarning, match="constant"):
         net.loss(x, e, y, randn(B, F, N, seed=4)).backward()
     assert all(bool(a.grad.isfinite().all()) for a in (x, e, *net.parameters()))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("training", "test"), [("often", "kept"), ("true", "gone")])
+def test_a_decoy_is_planted_in_ways_that_have_a_name(training, test):
+    refuse(f"training, test: expected one of .* got '{training}', '{test}'", results.planted, load_bikes(), training,
+           test)

@@ -15,8 +15,11 @@ def distinct_ngrams(count: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
     """`count` different random n-grams of N ids below `size`, each a batch of its own for `xor_mix`.
 
     Raises:
-        ValueError: more than half of all the n-grams there are, which would take long to draw.
+        ValueError: more than half of all the n-grams there are, which would take long to draw; more n-grams than
+            int64 can number.
     """
+    if size**N > torch.iinfo(torch.int64).max:
+        raise ValueError(f"size, N: expected at most 2**63 - 1 n-grams in all, got {size}**{N}")
     if not 0 < count <= size**N // 2:
         raise ValueError(f"count: expected 1 to {size**N // 2} of the {size**N} n-grams, got {count}")
     draw, codes = torch.Generator().manual_seed(seed), torch.zeros(0, dtype=torch.int64)
@@ -30,9 +33,11 @@ def partners(rows: Int64[Tensor, "B H"]) -> Int64[Tensor, " B"]:
     """How many others agree with each entry in all the heads given.
 
     Raises:
-        ValueError: no entry or no head.
+        ValueError: no entry or no head, rows that are no whole numbers of at least 0.
     """
     checks.shapes(rows=(rows, "B H"))
+    if rows.is_floating_point() or int(rows.min()) < 0:
+        raise ValueError(f"rows: expected whole numbers of at least 0, got {rows.min().item()} and more")
     group, *others = rows.unbind(1)
     for head in others:
         group = (group * (int(head.max()) + 1) + head).unique(return_inverse=True)[1]
@@ -40,5 +45,11 @@ def partners(rows: Int64[Tensor, "B H"]) -> Int64[Tensor, " B"]:
 
 
 def expected_share(n: int, p: int) -> float:
-    """The share of n entries that have a partner, if they fall on p rows at random."""
+    """The share of n entries that have a partner, if they fall on p rows at random.
+
+    Raises:
+        ValueError: no entry or no row.
+    """
+    if n < 1 or p < 1:
+        raise ValueError(f"n, p: expected at least 1 entry and 1 row, got {n}, {p}")
     return 1 - (1 - 1 / p) ** (n - 1)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import mean, stdev
 
 from scipy.stats import t as student
@@ -39,11 +39,13 @@ def interval(values: Sequence[float]) -> Interval:
     """Mean ± t · s / √n, with Student's t for n - 1 degrees of freedom. One value alone gets width 0.
 
     Raises:
-        ValueError: no value.
+        ValueError: no value, or one that is not finite.
     """
     n = len(values)
     if not n:
         raise ValueError("values: expected at least one number, got none")
+    if not all(map(isfinite, values)):
+        raise ValueError(f"values: expected finite numbers, got {list(values)}")
     return Interval(mean(values), float(student.ppf(0.975, n - 1)) * stdev(values) / sqrt(n) if n > 1 else 0.0)
 
 

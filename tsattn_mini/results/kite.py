@@ -54,7 +54,12 @@ def planted(bikes: Series, training: str, test: str, spread: float = 0.2) -> Ser
     kept      it goes on like that
     noise     it is independent numbers of the same mean and spread: its correlation in the window falls as well
     rhythm    it is the mean day of the training part over and over: correlated still, and without any news
+
+    Raises:
+        ValueError: another way to meet the decoy.
     """
+    if training not in RUNS or test not in TESTS:
+        raise ValueError(f"training, test: expected one of {list(RUNS)} and of {TESTS}, got {training!r}, {test!r}")
     x = bikes.tensor(["rentals"], torch.float64)[:, 0]
     fit, cut, hours = round(0.7 * len(x)), round(0.8 * len(x)), torch.arange(len(x))
     g = torch.Generator().manual_seed(0)
