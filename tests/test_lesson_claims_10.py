@@ -45,6 +45,21 @@ def test_claim_57_errors_snowball_only_out_of_a_narrow_source(source, target, en
     assert carried.item() == pytest.approx(end, abs=1.5e-2)
 
 
+@pytest.mark.parametrize(("s", "times"), [(0.0, 10.0), (0.25, 3.83), (0.5, 1.99), (0.75, 1.33), (1.0, 1.0)])
+def test_claim_57_an_error_out_of_a_source_ten_times_too_narrow_grows_as_the_cloud_does(s, times):
+    assert 1 / math.hypot(s, (1 - s) * 0.1) == pytest.approx(times, abs=5e-3)
+    velocity = lambda y, s: exact.gaussian_velocity(y, s, (0.0, 1.0), (0.0, 0.1))  # noqa: E731
+    low, high = exact.watch(velocity, t(0, 1), 1000, at_most=1000, points=5)
+    gap = high - low
+    assert float(gap[-1] / gap[int(4 * s)]) == pytest.approx(times, rel=1e-2)
+
+
+@pytest.mark.parametrize(("source", "end"), [(0.1, 2.56), (10.0, 0.26)])
+def test_claim_57_ten_steps_carry_an_error_to_256_and_26(source, end):
+    carried = euler(lambda y, s: exact.gaussian_velocity(y, s, (0.0, 1.0), (0.0, source)) + 1, t(0), 10)
+    assert carried.item() == pytest.approx(end, abs=5e-3)
+
+
 def test_claim_79_the_source_is_drawn_once_and_covariates_enter_every_velocity():
     torch.manual_seed(3)
     kgc = KnowledgeGuidedConditioning(T=6, F=4, d=3).double()
@@ -72,6 +87,16 @@ def test_claim_80_the_conditioned_state_feeds_the_velocity_and_never_replaces_th
     assert (state - tilde).abs().max() > 0.1
 
 
+@pytest.mark.parametrize(("p", "kind", "share"), [
+    (0.7, "l2", 0.7), (0.7, "l1", 0.9), (0.55, "l2", 0.55), (0.55, "l1", 0.75)])
+def test_of_20_particles_in_ten_steps_the_mean_keeps_the_share_and_the_median_does_not(p, kind, share):
+    starts = torch.special.ndtri((torch.arange(20, dtype=torch.float64) + 0.5) / 20)
+    end = euler(lambda y, s: exact.two_point_velocity(y, s, p, kind), starts, 10)
+    assert (end > 0).double().mean().item() == pytest.approx(share)
+    once = euler(lambda y, s: exact.two_point_velocity(y, s, p, kind), starts, 1)
+    torch.testing.assert_close(once, torch.full_like(once, 2 * p - 1 if kind == "l2" else 1.0))
+
+
 def test_the_squared_error_is_smallest_at_2_33_and_the_absolute_one_at_4():
     u, grid = t(4, 4, -1), torch.linspace(-2, 5, 701, dtype=torch.float64)
     best = {kind: grid[torch.stack([flow_loss(v.expand(3), 0 * u, u, kind) for v in grid]).argmin()].item()
@@ -90,7 +115,7 @@ def test_the_l1_flow_sharpens_two_points_where_l2_keeps_their_shares(p, l1):
 
 @pytest.mark.parametrize(("kind", "K", "mean", "std"), [
     ("l2", 1000, 0.999, 0.997), ("l1", 20, 0.771, 0.827), ("l1", 1000, 0.794, 0.898)])
-def test_the_l1_flow_shortens_an_exponential_to_mean_794_std_901(kind, K, mean, std):
+def test_the_l1_flow_shortens_an_exponential_to_mean_79_std_90(kind, K, mean, std):
     end = euler(lambda y, s: exact.exponential_velocity(y, s, kind), QUANTILES, K)
     assert end.mean().item() == pytest.approx(mean, abs=1e-3)
     assert end.std().item() == pytest.approx(std, abs=1e-3)
@@ -99,6 +124,7 @@ def test_the_l1_flow_shortens_an_exponential_to_mean_794_std_901(kind, K, mean, 
 def test_euler_spread_10_steps_247_5_steps_200_1_step_0():
     assert [round(spread(K), 3) for K in (1, 2, 5, 10)] == [0.0, 0.083, 0.2, 0.247]
     assert 1 - spread(10) / 0.3 == pytest.approx(0.18, abs=5e-3)
+    assert spread(10, source=0.3) == pytest.approx(0.264, abs=5e-4)
 
 
 def test_a_source_of_the_right_width_loses_least_and_too_wide_as_much_as_too_narrow():

@@ -116,6 +116,17 @@ def test_a_condition_that_promises_too_much_is_best_followed_below_one(promise, 
     assert min(scores, key=scores.get) == best
 
 
+@pytest.mark.parametrize(("omega", "steps", "dirt", "mean", "std", "score"), [
+    (2.4, 20, 0, 1.37, 0.14, 0.44), (2.4, 10, 0, 1.36, 0.11, 0.44), (1.0, 20, 1, 2.0, 0.46, 0.78),
+    (0.4, 20, 1, 1.05, 0.76, 0.30), (-0.5, 20, 0, -1.01, 1.55, 1.31)])
+def test_what_the_presets_of_turn_omega_show(omega, steps, dirt, mean, std, score):
+    velocity = lambda y, s: guide(exact.gaussian_velocity(y, s, MARGINAL),  # noqa: E731
+                                  exact.gaussian_velocity(y, s, (1 + dirt, 0.5)), omega)
+    low, high = euler(velocity, t(0, 1), steps)
+    found = [low, high - low, exact.gaussian_crps((low, high - low), (1.0, 0.5))]
+    assert [float(x) for x in found] == pytest.approx([mean, std, score], abs=6e-3)
+
+
 def test_with_two_humps_as_the_marginal_the_spread_collapses_less():
     y0 = torch.special.ndtri((torch.arange(1000, dtype=torch.float64) + 0.5) / 1000)
     end = euler(lambda y, s: guide(exact.mixture_velocity(y, s, t(0.5, 0.5), t(-1, 1), t(0.5, 0.5)),

@@ -67,16 +67,18 @@ QUESTIONS = [
             "zero": Option("0, the mean of the two.",
                 "Its cost is 4 on both. The particles then bounce off each other instead of crossing, and as many "
                 "arrive on either side as should."),
-            "down": Option("−2.", "By symmetry as bad as +2."),
+            "down": Option("−2.",
+                "By symmetry as good as +2: 0 on one and 16 on the other. Something between them costs less."),
         }),
     number(
         id="10-median-share", lesson=LESSON, answer=lambda: float(exact.two_point_share(0.7)), tolerance=0.008,
         text="The target is +1 with probability .7, else −1. Trained with the absolute error, which share of particles "
              "ends at +1? (Guess first; the table comes next.)",
         hint="At every place the median is the point that is more likely there. A particle of the source N(0, 1) ends "
-             "at −1 only if it starts below −√(2 logit .7) = −1.30.",
-        right="Φ(1.30) = .904: the likelier point gets more than it is due.",
-        wrong="Not .7: a median takes the side of the likelier point. With the hint: Φ(1.30).",
+             "at −1 only if it starts below −√(2 log(.7/.3)) = −1.302. Which share of N(0, 1) lies above?",
+        right="Φ(1.302) = .904: the likelier point gets more than it is due.",
+        wrong="Between .7 and 1: a median takes the side of the likelier point, except for particles that start far "
+              "down. The hint gives Φ(1.302).",
         slips={
             "mean": Slip(0.7, "That is what the squared error does: its flow carries the source to the target."),
             "all": Slip(1.0, "At s = 0 every particle sets out for +1, yes. Some that started far below find −1 the "

@@ -122,10 +122,11 @@ QUESTIONS = [
                "kept": Slip(0.5, "That is ω = 1.")}),
     choice(
         id="11-crps", lesson=LESSON, answer=_crps,
-        text="The network is perfect: v_u and v_c are exact. Which ω has the best CRPS against what comes?",
+        text="The network is perfect: v_u and v_c are exact. Which ω has the best (smallest) CRPS on average?",
         options={
             "half": Option("0.5: caution pays.",
-                "It mixes in what would happen under the opposite condition."),
+                "It mixes in what would happen under the opposite condition: mean .63, spread .75, and .356 against "
+                ".282."),
             "one": Option("1.",
                 "Then the forecast is the true distribution, and no other can score better on average."),
             "some": Option("1.2: a bit of emphasis.",
