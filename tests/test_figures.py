@@ -136,4 +136,4 @@ def test_a_flow_chart_runs_down_and_puts_what_comes_from_nowhere_beside_its_use(
 
 def test_a_short_cell_of_a_table_stays_in_one_line_and_prose_may_break():
     html = Table(("model", "what"), [("1.398 ± 0.004", "a sentence that may break")])._repr_html_()
-    assert "<td>1.398&nbsp;±&nbsp;0.004</td><td>a sentence that may break</td>" in html
+    assert "<td>1.398\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.004</td><td>a sentence that may break</td>" in html

@@ -169,7 +169,7 @@ def test_the_table_has_a_row_per_step():
     assert [line.split()[0] for line in lines[2:]] == ["a", "b", "c"]
     assert lines[2].split(maxsplit=1)[1].split("  ")[0] == "2 x"
     assert "(2, 2)" in lines[4]
-    assert "<td>L&nbsp;E</td>" in trace.table()._repr_html_()
+    assert "<td>L\N{NO-BREAK SPACE}E</td>" in trace.table()._repr_html_()
 
 
 def test_the_flow_follows_the_computation_not_the_order():

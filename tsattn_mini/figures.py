@@ -49,7 +49,7 @@ class Table(Figure):
         widths = [max(len(line[i]) for line in [list(header), *cells]) for i in range(len(header))]
         line = lambda row: "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
         head = "".join(f"<th scope='col'>{escape(c)}</th>" for c in header)
-        cell = lambda c: escape(c).replace(" ", "&nbsp;") if len(c) <= WHOLE else escape(c)  # noqa: E731
+        cell = lambda c: escape(c).replace(" ", "\N{NO-BREAK SPACE}") if len(c) <= WHOLE else escape(c)  # noqa: E731
         body = "".join("<tr>" + "".join(f"<td>{cell(c)}</td>" for c in row) + "</tr>" for row in cells)
         super().__init__(
             f"<table class='ts-table'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
