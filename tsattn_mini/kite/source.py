@@ -17,7 +17,8 @@ from torch.nn.functional import softplus
 from tsattn_mini import checks
 from tsattn_mini.trace import meaning, step
 
-FORMS = ("unit", "released", "paper")
+FORMS = {"unit": "(α · structured + (1-α) ε) / √(α² + (1-α)²)", "released": "mixed / std(mixed)",
+         "paper": "α · structured + (1-α) ε"}
 TINY = 1e-6  # added to a draw's own deviation, and to the variance of the likelihood, as in the released code
 
 
@@ -52,7 +53,7 @@ def mix_noise(Mz: Float[Tensor, "B F"], eps: Float[Tensor, "B F"], alpha: Float[
 
 def check_form(form: str, horizon: int) -> None:
     if form not in FORMS:
-        raise ValueError(f"form: expected one of {FORMS}, got {form!r}")
+        raise ValueError(f"form: expected one of {tuple(FORMS)}, got {form!r}")
     if form == "released" and horizon == 1:
         raise ValueError("form: 'released' divides by a deviation over the horizon, so it needs at least 2 steps, "
                          "got 1; take 'unit'")
@@ -155,7 +156,7 @@ class HistorySource(nn.Module):
         Mz = step("Mz", z @ self.M.T, axes="B F", eq="M z",
                   note="A draw along few directions: whole curves, not single points.")
         delta = step("delta_h", mix_noise(Mz, eps, alpha, self.M.norm(), self.form), axes="B F",
-                     eq="α · structured + (1-α) ε", note="The draw that spreads the starting points.")
+                     eq=FORMS[self.form], note="The draw that spreads the starting points.")
         y0 = step("Y0", mu + sigma * delta, axes="B F", eq="Y₀ = μ_h + σ_h δ_h", note="Where this trajectory starts.")
         checks.overflow("x, z, eps", y0, sigma)
         return y0, mu, sigma
