@@ -1,5 +1,6 @@
 """Flows whose velocity is known: against quadrature, at their limits, and the numbers of the claims."""
 
+import itertools
 import math
 
 import numpy
@@ -8,7 +9,7 @@ import pytest
 import scoringrules
 import torch
 from forecasters import draw
-from scipy import stats
+from scipy import integrate, stats
 from torch.testing import assert_close
 
 from tsattn_mini import record
@@ -165,6 +166,29 @@ def test_guidance_from_a_source_anywhere_else_ends_where_euler_goes():
     assert_close(torch.stack([low, high - low]), torch.stack([mean, std]), rtol=0, atol=1e-3)
 
 
+def far_guided_mean(omega, conditional, marginal):
+    """The mean from N(0, 1) by SciPy's adaptive quadrature, over pieces that halve towards s = 1."""
+    def integrand(s):
+        pull, log_ratio = 0.0, 0.0
+        for weight, (m, sd) in ((1 - omega, marginal), (omega, conditional)):
+            variance = (s * sd) ** 2 + (1 - s) ** 2
+            pull += weight * (m - (s * sd ** 2 - (1 - s)) / variance * s * m)
+            log_ratio += weight * math.log(sd / math.sqrt(variance))
+        return pull * math.exp(log_ratio)
+
+    edges = [1 - 2.0 ** -k for k in range(20)] + [1.0]
+    return sum(integrate.quad(integrand, a, b, epsabs=1e-12)[0] for a, b in itertools.pairwise(edges))
+
+
+@pytest.mark.parametrize("omega", [30.0, 1e3, 1e4])
+def test_far_guidance_ends_in_a_point_between_the_means_and_never_in_nan(omega):
+    marginal = (0.0, math.sqrt(1.25))
+    mean, std = exact.guided_gaussian(omega, (1.0, 0.5), marginal)
+    assert math.isclose(float(mean), far_guided_mean(omega, (1.0, 0.5), marginal), rel_tol=1e-5)
+    assert float(mean) == pytest.approx(1.25, rel=0.3 / omega), "m_c/σ_c² - m_u/σ_u² over the difference of precisions"
+    assert 0 <= float(std) < 1e-9
+
+
 # Watching and scoring
 
 
@@ -203,6 +227,53 @@ def test_the_expected_crps_of_a_gaussian_equals_the_mean_of_a_librarys_crps(fore
     assert math.isclose(float(got), float(want), abs_tol=1e-3)
     if forecast == truth:
         assert math.isclose(float(got), truth[1] / math.sqrt(math.pi), abs_tol=1e-7)
+
+
+def test_the_crps_of_a_point_over_a_point_is_their_distance():
+    for m, mu in ((1.5, 1.0), (-2.0, 1.0), (1.0, 1.0)):
+        near = exact.gaussian_crps((scalar(m), scalar(1e-9)), (scalar(mu), scalar(1e-9)))
+        point = exact.gaussian_crps((m, 0.0), (mu, 0.0))
+        assert float(point) == abs(m - mu)
+        assert math.isclose(float(near), abs(m - mu), abs_tol=1e-8)
+
+
+def test_a_component_without_weight_plays_no_part():
+    y, s = draw(7), torch.linspace(0, 0.95, 7).double()
+    both = exact.mixture_velocity(y, s, scalar([2.0, 0.0]), scalar([0.7, -5.0]), scalar([0.3, 0.1]))
+    assert_close(both, exact.gaussian_velocity(y, s, (0.7, 0.3)))
+
+
+def mixture(*weights, stds=(0.5, 0.5), y=0.0):
+    return exact.mixture_velocity(scalar([y]), scalar([0.5]), scalar(weights), scalar([-1.0, 1.0]), scalar(stds))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: mixture(1.5, -0.5), r"weights: expected numbers of at least 0, got -0\.5"),
+    (lambda: mixture(0.0, 0.0), "sum of weights: expected numbers above 0, got 0"),
+    (lambda: mixture(0.5, math.nan), "weights: expected numbers of at least 0, got nan"),
+    (lambda: mixture(0.5, 0.5, stds=(0.5, -0.5)), r"stds: expected numbers of at least 0, got -0\.5"),
+    (lambda: mixture(0.5, 0.5, y=1e200), "y: expected numbers that stay within the range of float64"),
+    (lambda: exact.gaussian_crps((0.0, -1.0), (0.0, 1.0)), "forecast: expected numbers of at least 0, got -1"),
+    (lambda: exact.gaussian_crps((0.0, 1.0), (0.0, -1.0)), "truth: expected numbers of at least 0, got -1"),
+    (lambda: exact.guided_gaussian(1e6, (1.0, 0.5), (0.0, 1.2)), r"omega: expected .* to 1e-05, got 1e\+06"),
+    (lambda: exact.guided_gaussian(-1e4, (1.0, 0.5), (0.0, 1.2)), r"omega: expected .* below e\^710, got e\^8755 from"),
+    (lambda: exact.guided_gaussian(math.inf, (1.0, 0.5), (0.0, 1.2)), "omega: expected finite numbers, got inf"),
+])
+def test_what_would_become_nan_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("s", [-0.1, 1.1, math.nan])
+@pytest.mark.parametrize("velocity", [
+    lambda y, s: exact.gaussian_velocity(y, s, (0.0, 0.3)),
+    lambda y, s: exact.mixture_velocity(y, s, *scalar([[0.5, 0.5], [-1.0, 1.0], [0.5, 0.5]])),
+    lambda y, s: exact.two_point_velocity(y, s, 0.5), lambda y, s: exact.exponential_velocity(y, s, "l1")])
+def test_a_time_outside_0_1_is_refused(velocity, s):
+    with pytest.raises(ValueError, match="s: expected times between 0 and 1, got"):
+        velocity(scalar([0.2, 0.3]), scalar([0.5, s]))
 
 
 @pytest.mark.bad_input

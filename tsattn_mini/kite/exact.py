@@ -6,17 +6,20 @@ trained with the absolute error its median. Lessons 10 and 11 watch particles fo
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from tsattn_mini import checks
 from tsattn_mini.kite.flow import Velocity, euler
 from tsattn_mini.trace import step
 
 Number = int | float | Float[Tensor, ""]
 Numbers = int | float | Float[Tensor, "..."]
 Gaussian = tuple[Numbers, Numbers]  # mean, standard deviation
+ACCURACY = 1e-5  # of the sizes at hand, by which two quadratures of `guided_gaussian` may differ
 
 
 def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: Gaussian,
@@ -27,9 +30,12 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     m_1 - m_0 + (s σ_1² - (1-s) σ_0²) / variance · (y - m). A width of 0 is a point.
 
     Raises:
-        ValueError: at a moment where Y_s has no width, such as s = 1 on the way to a point.
+        ValueError: a time outside 0 … 1, a width below 0, or a moment where Y_s has no width, such as s = 1 on the
+            way to a point.
     """
     (m0, sd0), (m1, sd1) = source, target
+    _check_time(s)
+    _at_least_zero(target=sd1, source=sd0)
     variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
     _above_zero(variance=variance)
     return m1 - m0 + (s * sd1 ** 2 - (1 - s) * sd0 ** 2) / variance * (y - s * m1 - (1 - s) * m0)
@@ -40,14 +46,23 @@ def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Fl
                      ) -> Float[Tensor, " B"]:
     """E[Y - Y_0 | Y_s = y] towards a mixture of Gaussians: each component's velocity, weighted by its odds at y.
 
-    Standard deviations of 0 are points; the velocity is then defined for s < 1.
+    Standard deviations of 0 are points; the velocity is then defined for s < 1. Weights need not add up to 1.
+
+    Raises:
+        ValueError: as `gaussian_velocity`; a weight or a standard deviation below 0, weights that are all 0, a y so far
+            away that its square leaves the number range.
     """
+    _check_time(s)
+    _at_least_zero(weights=weights, stds=stds)
+    _above_zero(**{"sum of weights": weights.sum()})
     y, s = y[:, None], s[:, None]
     m0, sd0 = source
     sd = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
     z = (y - s * means - (1 - s) * m0) / sd
     odds = torch.softmax(weights.log() - sd.log() - z ** 2 / 2, dim=-1)
-    return (odds * gaussian_velocity(y, s, (means, stds), source)).sum(-1)
+    velocities = gaussian_velocity(y, s, (means, stds), source)
+    checks.overflow("y", odds)
+    return (odds * velocities).sum(-1)
 
 
 def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -70,24 +85,46 @@ def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, so
     """Mean and standard deviation of what v̂ = v_u + ω (v_c - v_u) makes of the source, without any step error.
 
     Both velocities are straight lines in y, so the result is Gaussian. Its width is the geometric mixture
-    σ_u^(1-ω) σ_c^ω. Its mean is an integral over s, taken with 64 Gauss-Legendre nodes.
+    σ_u^(1-ω) σ_c^ω, which rounds to 0 for a large ω. Its mean is an integral over s, taken with 64 Gauss-Legendre
+    nodes; 96 must agree. With |ω| up to 1000 they do unless one width is a small part of another.
 
     Raises:
-        ValueError: a width that is not above 0.
+        ValueError: a width that is not above 0, an ω that is not finite or whose result is wider than float64 can say,
+            or one for which the two quadratures differ by more than `ACCURACY`.
     """
     _above_zero(conditional=conditional[1], marginal=marginal[1], source=source[1])
-    s, node_weights = legendre()
-    omega = torch.as_tensor(omega, dtype=s.dtype)
+    omega = torch.as_tensor(omega, dtype=torch.float64)
+    checks.finite(omega=omega)
     weights = torch.stack([1 - omega, omega])[:, None]
-    means, stds = (torch.stack([torch.as_tensor(g[i], dtype=s.dtype) for g in (marginal, conditional)])[:, None]
+    means, stds = (torch.stack([torch.as_tensor(g[i], dtype=torch.float64) for g in (marginal, conditional)])[:, None]
                    for i in (0, 1))
-    m0, sd0 = source
-    widths = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
-    growth = (weights * widths.log()).sum(0).exp()  # ∏ width^weight: how wide the cloud is at time s
     end = (weights * stds.log()).sum().exp()
-    at_zero = gaussian_velocity(torch.zeros_like(s), s, (means, stds), source)  # where each line meets y = 0
-    mean = end * (m0 / sd0 + (node_weights * (weights * at_zero).sum(0) / growth).sum())
+    mean, again = (_guided_mean(weights, means, stds, source, nodes) for nodes in (64, 96))
+    _check_guided(omega, weights, stds, (mean, again))
     return mean, end
+
+
+def _guided_mean(weights: Float[Tensor, "2 1"], means: Float[Tensor, "2 1"], stds: Float[Tensor, "2 1"],
+                 source: Gaussian, nodes: int) -> Float[Tensor, ""]:
+    """m_0 and every push along the way, each times ∏ (σ / width)^weight: how much the cloud still widens by."""
+    m0, sd0 = source
+    s, node_weights = legendre(nodes)
+    widths = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
+    growth = (weights * (stds.log() - widths.log())).sum(0).exp()
+    at_zero = gaussian_velocity(torch.zeros_like(s), s, (means, stds), source)  # where each line meets y = 0
+    start = m0 * (weights * (stds / sd0).log()).sum().exp()
+    return start + (node_weights * (weights * at_zero).sum(0) * growth).sum()
+
+
+def _check_guided(omega: Tensor, weights: Tensor, stds: Tensor, means: tuple[Tensor, Tensor]) -> None:
+    log_end, most = float((weights * stds.log()).sum()), math.log(torch.finfo(torch.float64).max)
+    if log_end > most:
+        raise ValueError(f"omega: expected a guidance that ends with a width below e^{most:.0f}, got e^{log_end:.0f} "
+                         f"from omega={float(omega):g}")
+    mean, again = map(float, means)
+    if not abs(mean - again) <= ACCURACY * (abs(mean) + math.exp(log_end) + float(stds.max())):
+        raise ValueError(f"omega: expected a guidance whose mean 64 and 96 nodes give alike to {ACCURACY:g}, got "
+                         f"{float(omega):g} with means of {mean:g} and {again:g}; nearer to 0 they agree")
 
 
 def legendre(nodes: int = 64) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
@@ -102,11 +139,17 @@ def gaussian_crps(forecast: Gaussian, truth: Gaussian) -> Float[Tensor, "..."]:
     """The continuous ranked probability score that a Gaussian forecast earns on average over a Gaussian truth.
 
     E|X - Y| - ½ E|X - X'| with X, X' from the forecast, Y from the truth, in their unit; smaller is better, and
-    over one truth it is smallest where forecast and truth agree, at σ/√π.
+    over one truth it is smallest where forecast and truth agree, at σ/√π. Between two points, both of width 0, it is
+    their distance.
+
+    Raises:
+        ValueError: a width below 0.
     """
     (m, sd), (mu, sigma) = map(torch.as_tensor, forecast), truth
+    _at_least_zero(forecast=sd, truth=sigma)
     d, width = m - mu, (sd ** 2 + sigma ** 2).sqrt()
-    apart = d * torch.erf(d / width / math.sqrt(2)) + 2 * width * normal_density(d / width)
+    z = d / torch.where(width > 0, width, 1.0)
+    apart = torch.where(width > 0, d * torch.erf(z / math.sqrt(2)) + 2 * width * normal_density(z), d.abs())
     return apart - sd / math.sqrt(math.pi)
 
 
@@ -141,9 +184,10 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
     (point - y) / (1 - s).
 
     Raises:
-        ValueError: another `kind`, p not between 0 and 1, or s = 1.
+        ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, or s = 1.
     """
     _check_kind(kind)
+    _check_time(s)
     _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
     point = torch.tanh(log_odds / 2) if kind == "l2" else torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype)
@@ -170,9 +214,10 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     Y given Y_s = y is a normal with mean y/s - t² and width t = (1-s)/s, cut off below 0; at s = 0 it is Exp(1).
 
     Raises:
-        ValueError: another `kind`, or s = 1.
+        ValueError: another `kind`, a time outside 0 … 1, or s = 1.
     """
     _check_kind(kind)
+    _check_time(s)
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
@@ -203,11 +248,23 @@ def _check_kind(kind: str) -> None:
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
 
 
+def _check_time(s: Tensor) -> None:
+    if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
+        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
+
+
 def _above_zero(**arguments: Numbers) -> None:
-    """Check that every number is above 0."""
+    _check_least(torch.gt, "numbers above 0", arguments)
+
+
+def _at_least_zero(**arguments: Numbers) -> None:
+    _check_least(torch.ge, "numbers of at least 0", arguments)
+
+
+def _check_least(holds: Callable[[Tensor, int], Tensor], wanted: str, arguments: dict[str, Numbers]) -> None:
     if torch.compiler.is_compiling():
         return
     for name, value in arguments.items():
         x = torch.as_tensor(value)
-        if not bool((x > 0).all()):
-            raise ValueError(f"{name}: expected numbers above 0, got {float(x.min()):g}")
+        if not bool(holds(x, 0).all()):
+            raise ValueError(f"{name}: expected {wanted}, got {float(x.min()):g}")
