@@ -122,6 +122,13 @@ def test_guidance_takes_one_number(omega):
     refuse("omega: expected one number, got", model(), *windows(), omega=omega, n_samples=1, steps=1)
 
 
+@pytest.mark.bad_input
+@pytest.mark.parametrize("omega", [1e38, -1e20, torch.tensor(1e38)])
+def test_guidance_that_exaggerates_nothing_but_rounding_is_refused_by_name(omega):
+    words = r"omega: expected at most 8\.4e\+06 in size, where the rounding of float32 is"
+    refuse(words, model(), *windows(), omega=omega, n_samples=1, steps=2)
+
+
 # Numbers that are too large
 
 

@@ -6,6 +6,7 @@ N = 1 only.
 """
 
 import math
+from numbers import Real
 from typing import Any
 
 import torch
@@ -74,14 +75,14 @@ class KITE(nn.Module):
             steps, at_most: rounds of Euler's method, see `flow.euler`.
             omega: 0 ignores the exogenous series, 1 listens, beyond 1 exaggerates what they say. Negative values are
                 allowed: the flow then runs away from the condition. Given as the numbers 0 or 1, the branch that
-                would not count is left out.
+                would not count is left out. Beyond 1/ε of the dtype it would exaggerate nothing but rounding.
             S: a prior of your own in place of |Pearson|.
             z, eps: the normal draws, one line for every one of the B·N·P trajectories, in the order of (b, n, p);
                 see `HistorySource.draw`. Fresh ones when left out.
         Raises:
             ValueError: shapes that do not fit, another dtype than that of the weights, entries that are not finite or
-                whose squares leave the number range, exogenous futures missing where the model was built with them, or
-                given where it was not.
+                whose squares leave the number range, an ω beyond 1/ε, exogenous futures missing where the model was
+                built with them, or given where it was not.
         Warns:
             RuntimeWarning: a constant series, which has no correlation; the prior is 0 there.
         """
@@ -108,6 +109,7 @@ class KITE(nn.Module):
     def flow(self, y0: Float[Tensor, "rows F"], told: Condition, untold: Condition, steps: int | Float[Tensor, ""],
              at_most: int | None = None, omega: float | Float[Tensor, ""] = 1.0) -> Float[Tensor, "rows F"]:
         """From the source to the end, in standardised units; both conditions are normalised already."""
+        _check_omega(omega, y0.dtype)
         return euler(lambda y, s: self.guided(y, s, told, untold, omega), y0, steps, at_most)
 
     def guided(self, y: Float[Tensor, "rows F"], s: Float[Tensor, " rows"], told: Condition, untold: Condition,
@@ -199,3 +201,14 @@ class KITE(nn.Module):
     def normalised(self, condition: Condition) -> Condition:
         """The same with S̃ = Norm(|S|). Where nothing is told, S is 0, of which the softmax makes 1/D each."""
         return condition._replace(S=normalise(condition.S, self.norm))
+
+
+def _check_omega(omega: float | Tensor, dtype: torch.dtype) -> None:
+    """Check that ω leaves digits of v_c - v_u: their rounding, ε of their size, is multiplied by it as well."""
+    if torch.compiler.is_compiling() or not isinstance(omega, (Real, Tensor)):
+        return
+    limit, size = 1 / torch.finfo(dtype).eps, float(torch.as_tensor(omega).abs().max())
+    if size > limit:
+        name = str(dtype).removeprefix("torch.")
+        raise ValueError(f"omega: expected at most {limit:.1e} in size, where the rounding of {name} is as large as a "
+                         f"velocity, got {size:g}")

@@ -156,7 +156,8 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
     that is constantly 0 gets 0.
 
     Args:
-        ridge: added to the diagonal of XᵀX, where X has T - lag rows.
+        ridge: λ, added to the diagonal of XᵀX, where X has T - lag rows. It is absolute, in the squared units of the
+            series: beside series of size 1e-8 it is all there is, so that each of them gets 0.
     Raises:
         ValueError: as `pearson`; a lag that is not between 1 and T - 1; a ridge that is not above 0.
     """
