@@ -174,3 +174,13 @@ def test_what_is_no_state_dict_is_refused(state, message):
 @pytest.mark.bad_input
 def test_an_unknown_model_is_refused_with_the_known_ones():
     refuse(released.random_state(), r"model: expected one of \['nonstationary'.*got 'stationary'", model="stationary")
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_weight_that_is_not_finite_is_named(number):
+    state = released.random_state()
+    state["decoder.projection.bias"][1] = number
+    with pytest.raises(ValueError, match=rf"state dict: 'decoder\.projection\.bias': expected finite numbers, "
+                                         rf"got {number} at index \(1,\)"):
+        load_checkpoint(state, **SIZES)

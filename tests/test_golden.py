@@ -120,3 +120,35 @@ def test_replay_names_a_weight_that_is_missing():
     del arrays["w/decoder.norm.bias"]
     with pytest.raises(ValueError, match=r"missing key 'decoder\.norm\.bias'"):
         replay(arrays)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("name", "keys"), [
+    ("ds_attention_a_tau_delta", ("in/queries", "in/keys", "in/values", "mask_flag")),
+    ("ns_projector_tau", ("in/x_raw", "in/stats")), ("ns_forecast_short", ("in/x_enc", "in/x_mark_enc", "n_heads")),
+    ("engram_hash", ("layer_ids", "engram_vocab_size", "pad_id")), ("engram_forward_layer1", ("in/ids", "layer_id")),
+    ("kite_kgc", ("in/x_q", "in/x_kv", "in/w_ij", "n_heads")),
+    ("kite_prior", ("in/x_endo", "in/x_exo_granger", "lags")),
+    ("kite_vector_field_future", ("in/x0", "in/t", "in/x_exo", "in/prior", "in/y_exo", "n_heads")),
+    ("kite_hcm", ("in/origin", "in/noise_z", "in/noise_eps", "n_heads")),
+    ("kite_cfg_sample_nofuture", ("in/origin", "in/prior", "in/noise_z", "n_samples", "steps", "omegas")),
+    ("kite_cfm_loss", ("in/origin", "in/target", "in/prior", "in/x_exo", "in/t", "in/noise_eps")),
+    ("kite_inference_nofuture", ("in/x_endo", "in/x_exo", "in/noise_z", "n_samples", "steps", "omega"))])
+def test_replay_names_an_input_or_a_parameter_that_is_missing(name, keys):
+    arrays = load(f"{name}.npz")
+    config = json.loads(str(arrays["config"]))
+    for key in keys:
+        assert key in arrays or key in config["params"]
+        params = {k: v for k, v in config["params"].items() if k != key}
+        given = {**arrays, "config": np.array(json.dumps({**config, "params": params}))}
+        with pytest.raises(ValueError, match=key.removeprefix("in/")):
+            replay({k: a for k, a in given.items() if k != key})
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("part", ["official", "params"])
+def test_replay_names_a_part_of_the_config_that_is_missing(part):
+    arrays = load(CASES[0])
+    config = {k: v for k, v in json.loads(str(arrays["config"])).items() if k != part}
+    with pytest.raises(ValueError, match=f"config: expected '{part}', got"):
+        replay({**arrays, "config": np.array(json.dumps(config))})

@@ -30,26 +30,38 @@ def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Recompute the `mid/…` and `out/…` arrays of one golden file from its `config`, `w/…` and `in/…` arrays.
 
     Raises:
-        ValueError: when there is no `config`, no module here answers to the released class it names, or a
-            weight is missing or has another shape.
+        ValueError: when there is no `config`, no module here answers to the released class it names, an input or
+            a parameter is missing, or a weight is missing or has another shape.
     """
     if "config" not in arrays:
         raise ValueError(f"arrays: expected a 'config' entry, got {', '.join(sorted(arrays)) or 'nothing'}")
-    config = json.loads(str(arrays["config"]))
-    file, cls = config["official"]["file"], config["official"]["cls"]
+    config = Given("config: ", json.loads(str(arrays["config"])))
+    file, cls = (Given("config, official: ", config["official"])[part] for part in ("file", "cls"))
     if (file, cls) not in REPLAYS:
         known = "; ".join(f"{c} of {f}" for f, c in REPLAYS)
         raise ValueError(f"arrays: no module here replays {cls} of {file}; known: {known}")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the released code warned about nothing
-        params = {**config["params"], **({"vocab": config["vocab"]} if "vocab" in config else {})}
+        more = {"vocab": config["vocab"]} if "vocab" in config else {}
+        params = Given("config, params: ", {**config["params"], **more})
         answer = REPLAYS[file, cls](params, _tensors(arrays, "w/"), _tensors(arrays, "in/"))
     return {name: t.numpy() for name, t in answer.items()}
 
 
-def _tensors(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): torch.from_numpy(np.asarray(a)) for name, a in arrays.items()
-            if name.startswith(prefix)}
+class Given(dict):
+    """What one part of a golden file holds; what it lacks is named, `where` it was looked for in front."""
+
+    def __init__(self, where: str, found: Mapping[str, Any]) -> None:
+        super().__init__(found)
+        self.where = where
+
+    def __missing__(self, name: str) -> None:
+        raise ValueError(f"{self.where}expected {name!r}, got {', '.join(sorted(self)) or 'nothing'}")
+
+
+def _tensors(arrays: Mapping[str, np.ndarray], prefix: str) -> Given:
+    return Given(f"arrays of {prefix}: ", {name.removeprefix(prefix): torch.from_numpy(np.asarray(a))
+                                           for name, a in arrays.items() if name.startswith(prefix)})
 
 
 def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str = "nonstationary",

@@ -30,9 +30,12 @@ OFFSETS = "multi_head_embedding.offsets"
 
 NAMES = {"hidden_size": "M", "hc_mult": "C", "n_head_per_ngram": "H", "kernel_size": "K", "engram_vocab_size": "sizes",
          "layer_ids": "layers", "layer_id": "layer", "pad_id": "pad", "hash_seed": "seed"}
-NEEDED = {"vocab": "[decoded text, raw token] of every token id", "layers": "all layers that have a memory",
-          "layer": "the one to load", "sizes": "least rows per head, for n-grams of 2, 3, … tokens",
-          "H": "heads per order, released name n_head_per_ngram", "pad": "the padding token's id, or None"}
+NEEDED = {"vocab": "[decoded text, raw token] of every token id",
+          "layers": "all layers that have a memory, released name layer_ids",
+          "layer": "the one to load, released name layer_id",
+          "sizes": "least rows per head, for n-grams of 2, 3, … tokens, released name engram_vocab_size",
+          "H": "heads per order, released name n_head_per_ngram",
+          "pad": "the padding token's id, or None, released name pad_id"}
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Engram:
@@ -83,8 +86,9 @@ def _gathered(state: weights.State, C: int, M: int) -> weights.State:
 
 
 def _hash(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
-    settings = {NAMES[name]: value for name, value in params.items() if name in NAMES}
-    hashes = _hashes(params["vocab"], settings)
+    needed = {name: meaning for name, meaning in NEEDED.items() if name != "layer"}
+    settings = weights.settings(params, NAMES, {}, needed, ("seed",))
+    hashes = _hashes(settings["vocab"], settings)
     first = next(iter(hashes.values()))
     answer = {"out/lookup_table": first.compression.table, "out/num_new_token": torch.tensor(first.compression.size),
               "out/pad_id_compressed": first.pad,

@@ -17,7 +17,7 @@ def _prior(params: dict[str, Any], state: dict[str, Tensor], x: dict[str, Tensor
     raw, S = pearson(x["x_endo"], x["x_exo"], EPS), pearson(z["x_endo"], z["x_exo"], EPS)
     answer = {"out/pearson_raw": raw, "out/pearson_standardised": S, "mid/pearson_softmax": normalise(S, "softmax")}
     for lag in params["lags"]:
-        for kind, series in (("granger", z), ("granger_raw", x)):
+        for kind, series in (("granger_raw", x), ("granger", z)):
             answer[f"out/{kind}_lag{lag}"] = ridge_shortcut(series["x_endo"], series["x_exo_granger"], lag)
     rows = {name: S.reshape(-1, 1, S.shape[-1]) for name, S in answer.items()}
     return {**rows, **{f"mid/{name}_standardised": series for name, series in z.items()}}

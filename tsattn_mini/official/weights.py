@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tsattn_mini import checks
+
 State = dict[str, Tensor]
 Rules = Sequence[tuple[str, str | Callable[[re.Match], str]]]
 
@@ -16,7 +18,7 @@ def plain(state: Mapping[str, Any]) -> State:
     """The same state without the prefix "module." that `DataParallel` puts in front of every name.
 
     Raises:
-        ValueError: something else than a non-empty state dict of one floating dtype.
+        ValueError: something else than a non-empty state dict of finite numbers and one floating dtype.
     """
     if not isinstance(state, Mapping) or not state:
         raise ValueError(f"state dict: expected names with tensors, got {type(state).__name__}"
@@ -24,6 +26,7 @@ def plain(state: Mapping[str, Any]) -> State:
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise ValueError(f"state dict: expected a tensor under {name!r}, got {type(value).__name__}")
+        checks.finite(**{f"state dict: {name!r}": value})
     dtypes = {str(value.dtype) for value in state.values() if value.is_floating_point()}
     if len(dtypes) != 1:
         raise ValueError(f"state dict: expected weights of one floating dtype, got {sorted(dtypes)}")
