@@ -43,8 +43,8 @@ def test_a_confidence_interval_by_hand():
 
 
 @pytest.mark.parametrize(("a", "b", "overlap"), [
-    (Interval(1, 0.5), Interval(2, 0.4), False), (Interval(1, 0.5), Interval(2, 0.5), True),
-    (Interval(2, 0.4), Interval(1, 0.5), False), (Interval(1, 2), Interval(1.5, 0), True)])
+    (Interval(1.0, 0.5), Interval(2.0, 0.4), False), (Interval(1.0, 0.5), Interval(2.0, 0.5), True),
+    (Interval(2.0, 0.4), Interval(1.0, 0.5), False), (Interval(1.0, 2.0), Interval(1.5, 0.0), True)])
 def test_intervals_overlap_when_they_share_a_point(a, b, overlap):
     assert a.overlaps(b) is overlap
 

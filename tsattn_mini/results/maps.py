@@ -15,7 +15,7 @@ def encoder_maps(model: nn.Module, cut: Cut) -> Float[Tensor, "B H L S"]:
     return torch.cat([s.tensor for name, s in trace.items() if name.startswith("enc") and name.endswith("/A")], dim=1)
 
 
-def distance(A: Float[Tensor, "*batch L S"], B: Float[Tensor, "*batch L S"]) -> Float[Tensor, "*batch"]:
+def distance(A: Float[Tensor, "*#batch L S"], B: Float[Tensor, "*#batch L S"]) -> Float[Tensor, "*batch"]:
     """The share of attention that sits on other keys, mean over queries: 0 for equal maps, 1 for disjoint ones."""
     return ((A - B).abs().sum(-1) / 2).mean(-1)
 
