@@ -4,16 +4,13 @@ import math
 
 import pytest
 import torch
+from forecasters import draw
 from torch.testing import assert_close
 
 from tsattn_mini import record
 from tsattn_mini.embedding import CalendarEmbedding, DataEmbedding, sinusoids
 
 B, L, V, M, K = 2, 5, 3, 7, 4
-
-
-def draw(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def build(*args, **kwargs):

@@ -4,6 +4,7 @@ from math import exp, sqrt
 
 import pytest
 import torch
+from forecasters import draw
 
 from tsattn_mini.engram.gate import (
     ConstantGate,
@@ -18,10 +19,6 @@ from tsattn_mini.engram.gate import (
 )
 
 close = torch.testing.assert_close
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def at_angle(cosine, M):

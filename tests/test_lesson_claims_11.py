@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from forecasters import draw
 
 from tsattn_mini import record
 from tsattn_mini.kite import exact
@@ -18,10 +19,6 @@ CONDITIONAL, MARGINAL = (1.0, 0.5), (0.0, math.sqrt(1.25))
 
 def t(*numbers):
     return torch.tensor(numbers, dtype=torch.float64)
-
-
-def draw(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def crps(omega, claimed=CONDITIONAL):

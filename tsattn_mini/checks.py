@@ -29,7 +29,7 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor with axes {axes!r}, got {type(x).__name__} {short(x)}")
         if name == "mask" and x.dtype != torch.bool:
-            raise ValueError(f"mask: expected True/False, got dtype {str(x.dtype).removeprefix('torch.')}")
+            raise ValueError(f"mask: expected True/False, got dtype {dtype_name(x.dtype)}")
         words = axes.split()
         wanted = [int(a) if a.isdigit() else sizes.get(a, n) for a, n in zip(words, x.shape, strict=False)]
         if len(words) != x.ndim or wanted != list(x.shape):
@@ -82,9 +82,9 @@ def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> Non
         if x is None:
             continue
         if not x.is_floating_point():
-            raise ValueError(f"{name}: expected floating-point numbers, got {_word(x.dtype)}")
+            raise ValueError(f"{name}: expected floating-point numbers, got {dtype_name(x.dtype)}")
         if like is not None and x.dtype != like:
-            raise ValueError(f"{name}: expected {_word(like)} like {owner}, got {_word(x.dtype)}")
+            raise ValueError(f"{name}: expected {dtype_name(like)} like {owner}, got {dtype_name(x.dtype)}")
         if like is None:
             like, owner = x.dtype, name
 
@@ -99,11 +99,12 @@ def overflow(names: str, *computed: Tensor) -> None:
         return
     for x in computed:
         if not bool(torch.isfinite(x).all()):
-            raise ValueError(f"{names}: expected numbers that stay within the range of {_word(x.dtype)}, "
+            raise ValueError(f"{names}: expected numbers that stay within the range of {dtype_name(x.dtype)}, "
                              "got an overflow")
 
 
-def _word(dtype: torch.dtype) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
+    """`float32` for `torch.float32`."""
     return str(dtype).removeprefix("torch.")
 
 

@@ -44,8 +44,7 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
             named), or whose squares are not.
     """
     checks.shapes(x=(x, "B T V"))
-    if not x.is_floating_point():
-        raise ValueError(f"x: expected floating-point numbers, got {str(x.dtype).removeprefix('torch.')}")
+    checks.floating(x=x)
     finite_rows(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     mu = wide.mean(1, keepdim=True)

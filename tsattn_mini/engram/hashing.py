@@ -90,7 +90,7 @@ class NgramHash(nn.Module):
         checks.shapes(multipliers=(multipliers, "N"), primes=(primes, "G H"))
         for name, numbers in (("multipliers", multipliers), ("primes", primes)):
             if numbers.dtype != torch.int64:
-                raise ValueError(f"{name}: expected int64, got {str(numbers.dtype).removeprefix('torch.')}")
+                raise ValueError(f"{name}: expected int64, got {checks.dtype_name(numbers.dtype)}")
         N = len(multipliers)
         if N < 2 or len(primes) != N - 1:
             raise ValueError(f"primes: expected one row per order 2 … {N} and one column per head, as there are {N} "

@@ -100,7 +100,7 @@ def check_tokens(tokens: Int64[Tensor, "B L"], low: int, high: int) -> None:
     checks.shapes(tokens=(tokens, "B L"))
     checks.required(tokens=tokens)
     if tokens.dtype != torch.int64:
-        raise ValueError(f"tokens: expected int64 ids, got {str(tokens.dtype).removeprefix('torch.')}")
+        raise ValueError(f"tokens: expected int64 ids, got {checks.dtype_name(tokens.dtype)}")
     outside = (tokens < low) | (tokens > high)
     if bool(outside.any()):
         at = tuple(outside.nonzero()[0].tolist())
@@ -124,5 +124,5 @@ def batch(sentences: Sequence[Sequence[int]], fill: int = 0) -> tuple[Int64[Tens
     rows = [[*sentence, *[fill] * (max(lengths) - len(sentence))] for sentence in sentences]
     ids = torch.tensor(rows)
     if ids.dtype != torch.int64:
-        raise ValueError(f"sentences: expected whole numbers, got {str(ids.dtype).removeprefix('torch.')}")
+        raise ValueError(f"sentences: expected whole numbers, got {checks.dtype_name(ids.dtype)}")
     return ids, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]

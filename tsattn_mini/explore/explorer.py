@@ -12,6 +12,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from tsattn_mini import checks
 from tsattn_mini.explore import html
 from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
@@ -184,7 +185,7 @@ class Explorer(Element):
             states = [first[name], *(self._read(self._run(p))[name] for p in self._presets.values())]
             signed = any(scale_of(x) == "signed" for x in states)
             steps.append({"name": name, "label": html.pretty(name), "axes": s.axes, "dims": list(s.shape), "eq": s.eq,
-                          "note": s.note, "type": str(first[name].dtype).removeprefix("torch."),
+                          "note": s.note, "type": checks.dtype_name(first[name].dtype),
                           "view": "digits" if any(map(needs_digits, states)) else view_of(s.axes, s.shape),
                           "scale": "signed" if signed else "unit"})
         return {
@@ -250,7 +251,7 @@ def _check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
                              f"got shape {trace[name].shape}")
         kind = trace[name].tensor.dtype
         if kind not in (torch.float32, torch.int64) and presentable(trace[name].tensor).dtype != torch.int64:
-            raise ValueError(f"fn: step {name!r} is {str(kind).removeprefix('torch.')}; {FLOAT32}")
+            raise ValueError(f"fn: step {name!r} is {checks.dtype_name(kind)}; {FLOAT32}")
     if not shown or len(set(shown)) != len(shown):
         raise ValueError(f"show: expected different names of steps, got {shown}")
     return shown

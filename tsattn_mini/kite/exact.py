@@ -13,7 +13,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from tsattn_mini import checks
-from tsattn_mini.kite.flow import Velocity, euler
+from tsattn_mini.kite.flow import Velocity, check_time, euler
 from tsattn_mini.trace import step
 
 Number = int | float | Float[Tensor, ""]
@@ -34,7 +34,7 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
             way to a point.
     """
     (m0, sd0), (m1, sd1) = source, target
-    _check_time(s)
+    check_time(s)
     _at_least_zero(target=sd1, source=sd0)
     variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
     _above_zero(variance=variance)
@@ -52,7 +52,7 @@ def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Fl
         ValueError: as `gaussian_velocity`; a weight or a standard deviation below 0, weights that are all 0, a y so far
             away that its square leaves the number range.
     """
-    _check_time(s)
+    check_time(s)
     _at_least_zero(weights=weights, stds=stds)
     _above_zero(**{"sum of weights": weights.sum()})
     y, s = y[:, None], s[:, None]
@@ -187,7 +187,7 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
         ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, or s = 1.
     """
     _check_kind(kind)
-    _check_time(s)
+    check_time(s)
     _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
     point = torch.tanh(log_odds / 2) if kind == "l2" else torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype)
@@ -217,7 +217,7 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
         ValueError: another `kind`, a time outside 0 … 1, or s = 1.
     """
     _check_kind(kind)
-    _check_time(s)
+    check_time(s)
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
@@ -246,11 +246,6 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
 def _check_kind(kind: str) -> None:
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
-
-
-def _check_time(s: Tensor) -> None:
-    if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
-        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
 
 
 def _above_zero(**arguments: Numbers) -> None:

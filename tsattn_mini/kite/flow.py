@@ -32,11 +32,20 @@ def path(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."], s: Float[Tensor,
     axes = _axes(y0=y0)
     checks.shapes(y0=(y0, axes), y=(y, axes), s=(s, "B"))
     checks.finite(y0=y0, y=y, s=s)
-    if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
-        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
+    check_time(s)
     s = along(s, y0)
     return step("Y_s", s * y + (1 - s) * y0, axes=axes, eq="Y_s = s Y + (1 - s) Y_0",
                 note="A mixture of a source draw and the truth.")
+
+
+def check_time(s: Tensor) -> None:
+    """Check that every flow time lies in [0, 1].
+
+    Raises:
+        ValueError: naming the range that came.
+    """
+    if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
+        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
 
 
 def along(s: Float[Tensor, " B"], y: Float[Tensor, "B ..."]) -> Float[Tensor, "B ..."]:

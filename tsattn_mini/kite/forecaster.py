@@ -209,6 +209,5 @@ def _check_omega(omega: float | Tensor, dtype: torch.dtype) -> None:
         return
     limit, size = 1 / torch.finfo(dtype).eps, float(torch.as_tensor(omega).abs().max())
     if size > limit:
-        name = str(dtype).removeprefix("torch.")
-        raise ValueError(f"omega: expected at most {limit:.1e} in size, where the rounding of {name} is as large as a "
-                         f"velocity, got {size:g}")
+        raise ValueError(f"omega: expected at most {limit:.1e} in size, where the rounding of "
+                         f"{checks.dtype_name(dtype)} is as large as a velocity, got {size:g}")

@@ -55,7 +55,8 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
                 note="A bias: it knows the prior and nothing of the data.")
     logits = A_b + S_A_g + gate
     if not torch.compiler.is_compiling() and not bool(logits.isfinite().all()):
-        raise ValueError(f"A_b, A_g: expected scores within the range of {_name(A_b.dtype)}, got an overflow")
+        raise ValueError(f"A_b, A_g: expected scores within the range of {checks.dtype_name(A_b.dtype)}, "
+                         "got an overflow")
     return _weights(logits, mask, words)
 
 
@@ -102,8 +103,8 @@ def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
     limits = torch.finfo(dtype)
     floor = limits.smallest_normal * limits.eps
     if not floor <= float(delta) <= limits.max:
-        raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {_name(dtype)} above 0, and at "
-                         f"most {limits.max:.1e}, got {float(delta)}")
+        raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {checks.dtype_name(dtype)} "
+                         f"above 0, and at most {limits.max:.1e}, got {float(delta)}")
 
 
 def _check_weight(gate_weight: float | Tensor) -> None:
@@ -130,12 +131,8 @@ def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
         raise ValueError(f"{name}: expected the scores' shape {tuple(A.shape)}, or 1 where an axis is shared, "
                          f"got {got}")
     if name == "mask" and x.dtype != torch.bool:
-        raise ValueError(f"mask: expected True/False, got dtype {_name(x.dtype)}")
+        raise ValueError(f"mask: expected True/False, got dtype {checks.dtype_name(x.dtype)}")
 
 
 def _shared(words: str, x: Tensor, A: Tensor) -> str:
     return " ".join("1" if a < b else word for word, a, b in zip(words.split(), x.shape, A.shape, strict=True))
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
