@@ -22,7 +22,7 @@ LESSONS = $(sort $(wildcard lessons/*.ipynb))
 
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 SHAPES := $(wildcard tests/test_attention.py tests/test_golden*.py tests/test_embedding.py tests/test_nonstationary*.py \
-	tests/test_kite_*.py tests/test_engram_*.py)
+	tests/test_kite_*.py tests/test_engram_*.py tests/test_zoo_*.py)
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
