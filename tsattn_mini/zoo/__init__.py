@@ -1,1 +1,1 @@
-"""The relatives: Informer, Autoformer, FEDformer, iTransformer, TimeXer and DUET, on shared embeddings, layers and training."""
+"""The relatives on shared layers and training: Informer, Autoformer, FEDformer, iTransformer, TimeXer, DUET."""
