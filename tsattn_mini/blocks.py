@@ -21,18 +21,22 @@ ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu}
 
 
 class FeedForward(nn.Module):
-    """W₂ gelu(W₁ x + b₁) + b₂ at every position by itself: wide inside, width M outside."""
+    """W₂ gelu(W₁ x + b₁) + b₂ at every position by itself: wide inside, width M outside.
 
-    def __init__(self, M: int, d_ff: int, activation: str = "gelu") -> None:
+    `bias=False` leaves b₁ and b₂ out.
+    """
+
+    def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
-        self.up, self.down = nn.Linear(M, d_ff), nn.Linear(d_ff, M)
-        self.activation = activation
+        self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)
+        self.activation, self.bias = activation, bias
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
         hidden = ACTIVATIONS[self.activation](self.up(x))
-        return step("ffn", self.down(hidden), axes="B L M", eq=f"W₂ {self.activation}(W₁ x + b₁) + b₂",
+        b1, b2 = (" + b₁", " + b₂") if self.bias else ("", "")
+        return step("ffn", self.down(hidden), axes="B L M", eq=f"W₂ {self.activation}(W₁ x{b1}){b2}",
                     note="Each position is worked on alone.")
 
 
@@ -132,13 +136,7 @@ class Transformer(nn.Module):
                  calendar: str | None = None, activation: str = "gelu",
                  attend: Callable[..., Tensor] = scaled_dot_product) -> None:
         super().__init__()
-        for name, size in {"seq_len": seq_len, "pred_len": pred_len, "V": V, "M": M, "d_ff": d_ff,
-                           "e_layers": e_layers, "d_layers": d_layers}.items():
-            if size < 1:
-                raise ValueError(f"{name}: expected at least 1, got {size}")
-        if not 0 <= label_len <= seq_len:
-            raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
-                             f"starts from the last label_len steps of the past, got {label_len}")
+        check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers)
         self.seq_len, self.label_len, self.pred_len, self.V = seq_len, label_len, pred_len, V
 
         encoder = [EncoderLayer(AttentionLayer(attend, M, H), M, d_ff, activation) for _ in range(e_layers)]
@@ -199,14 +197,37 @@ class Transformer(nn.Module):
     def check(self, x_enc: Tensor, x_mark_enc: Tensor | None, x_dec: Tensor | None,
               x_mark_dec: Tensor | None) -> None:
         """Raise the ValueErrors of `forward` before anything is computed."""
-        L, marks = self.label_len + self.pred_len, self.enc_embedding.marks
-        if (x_mark_enc is None) != (x_mark_dec is None):
-            missing = "x_mark_enc" if x_mark_enc is None else "x_mark_dec"
-            raise ValueError(f"{missing}: expected marks for both past and decoder or for neither, got None")
-        if x_mark_enc is not None and not marks:
-            raise ValueError("x_mark_enc: expected None, as the model was built with marks=0, "
-                             f"got shape {tuple(x_mark_enc.shape)}")
-        checks.shapes(x_enc=(x_enc, f"B {self.seq_len} {self.V}"),
-                      x_mark_enc=(x_mark_enc, f"B {self.seq_len} {marks}"),
-                      x_dec=(x_dec, f"B {L} {self.V}"), x_mark_dec=(x_mark_dec, f"B {L} {marks}"))
-        finite_rows(x_enc=x_enc, x_mark_enc=x_mark_enc, x_mark_dec=x_mark_dec)
+        check_windows(x_enc, x_mark_enc, x_dec, x_mark_dec, T=self.seq_len, L=self.label_len + self.pred_len,
+                      V=self.V, marks=self.enc_embedding.marks)
+
+
+def check_sizes(seq_len: int, label_len: int, **sizes: int) -> None:
+    """Check the sizes of an encoder–decoder: all at least 1, and 0 <= label_len <= seq_len.
+
+    Raises:
+        ValueError: naming the size that does not fit.
+    """
+    for name, size in {"seq_len": seq_len, **sizes}.items():
+        if size < 1:
+            raise ValueError(f"{name}: expected at least 1, got {size}")
+    if not 0 <= label_len <= seq_len:
+        raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
+                         f"starts from the last label_len steps of the past, got {label_len}")
+
+
+def check_windows(x_enc: Tensor, x_mark_enc: Tensor | None, x_dec: Tensor | None, x_mark_dec: Tensor | None, *,
+                  T: int, L: int, V: int, marks: int) -> None:
+    """Check what an encoder–decoder is called with: T past and L decoder rows of V variables and `marks` marks.
+
+    Raises:
+        ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries.
+    """
+    if (x_mark_enc is None) != (x_mark_dec is None):
+        missing = "x_mark_enc" if x_mark_enc is None else "x_mark_dec"
+        raise ValueError(f"{missing}: expected marks for both past and decoder or for neither, got None")
+    if x_mark_enc is not None and not marks:
+        raise ValueError("x_mark_enc: expected None, as the model was built with marks=0, "
+                         f"got shape {tuple(x_mark_enc.shape)}")
+    checks.shapes(x_enc=(x_enc, f"B {T} {V}"), x_mark_enc=(x_mark_enc, f"B {T} {marks}"),
+                  x_dec=(x_dec, f"B {L} {V}"), x_mark_dec=(x_mark_dec, f"B {L} {marks}"))
+    finite_rows(x_enc=x_enc, x_mark_enc=x_mark_enc, x_mark_dec=x_mark_dec)
