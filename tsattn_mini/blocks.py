@@ -33,10 +33,11 @@ class FeedForward(nn.Module):
         self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)
         self.activation, self.bias = activation, bias
 
-    def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+    def forward(self, x: Float[Tensor, "*rows M"], axes: str = "B L M") -> Float[Tensor, "*rows M"]:
+        """`axes` are those of `x`: the positions may stand in more rows than one per window."""
         hidden = ACTIVATIONS[self.activation](self.up(x))
         b1, b2 = (" + b₁", " + b₂") if self.bias else ("", "")
-        return step("ffn", self.down(hidden), axes="B L M", eq=f"W₂ {self.activation}(W₁ x{b1}){b2}",
+        return step("ffn", self.down(hidden), axes=axes, eq=f"W₂ {self.activation}(W₁ x{b1}){b2}",
                     note="Each position is worked on alone.")
 
 
@@ -70,7 +71,7 @@ class Encoder(nn.Module):
             with scope(f"enc{i}"):
                 x = layer(x, **handles)
         return step("enc_out", self.norm(x), axes="B S M", eq="LN(x)",
-                    note="The past, as the decoder will read it.")
+                    note="The past, encoded.")
 
 
 class DecoderLayer(nn.Module):
