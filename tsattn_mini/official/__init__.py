@@ -16,16 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.official import duet, engram, itransformer, kite, kite_kgc, kite_prior, nonstationary, timexer
+from tsattn_mini.official import autoformer, duet, engram, itransformer, kite, kite_kgc, kite_prior, nonstationary, timexer
 
 Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
 
 REPLAYS: dict[tuple[str, str], Replay] = {
     **nonstationary.REPLAYS, **engram.REPLAYS, **kite.REPLAYS, **kite_kgc.REPLAYS, **kite_prior.REPLAYS,
-    **itransformer.REPLAYS, **timexer.REPLAYS, **duet.REPLAYS}
+    **autoformer.REPLAYS, **itransformer.REPLAYS, **timexer.REPLAYS, **duet.REPLAYS}
 CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {
     "nonstationary": nonstationary.load, "engram": engram.load, "kite": kite.load,
-    "itransformer": itransformer.load, "timexer": timexer.load, "duet": duet.load}
+    "autoformer": autoformer.load, "itransformer": itransformer.load, "timexer": timexer.load, "duet": duet.load}
 
 
 def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -45,7 +45,7 @@ def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the released code warned about nothing
         more = {"vocab": config["vocab"]} if "vocab" in config else {}
-        params = Given("config, params: ", {**config["params"], **more})
+        params = Given("config, params: ", {**config["params"], **more, "training": config.get("mode") == "train"})
         answer = REPLAYS[file, cls](params, _tensors(arrays, "w/"), _tensors(arrays, "in/"))
     return {name: t.numpy() for name, t in answer.items()}
 
@@ -83,7 +83,8 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
             and its parameters that no forward pass reads, `res_blocks` and `prior_bias`, are left out; "engram", one
             layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`, `sizes`, `H` and `pad`;
             "itransformer" needs `enc_in` and `n_heads`, "timexer" also `features`, and both take `marks`, the number of
-            mark columns, if it is not 4; "duet" needs `n_heads`, `k` and `moving_avg`, and `CI=False` if it was trained so.
+            mark columns, if it is not 4; "duet" needs `n_heads`, `k` and `moving_avg`, and `CI=False` if it was trained
+            so; "autoformer" needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
