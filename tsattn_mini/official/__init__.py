@@ -16,7 +16,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.official import autoformer, duet, engram, itransformer, kite, kite_kgc, kite_prior, nonstationary, timexer
+from tsattn_mini.official import (
+    autoformer,
+    duet,
+    engram,
+    itransformer,
+    kite,
+    kite_kgc,
+    kite_prior,
+    nonstationary,
+    timexer,
+)
 
 Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor]]
 
