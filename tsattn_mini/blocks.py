@@ -128,6 +128,7 @@ class Transformer(nn.Module):
         marks, calendar: the time marks, see `DataEmbedding`.
         activation: "gelu" or "relu".
         attend: the attention of all layers, see `AttentionLayer`.
+        encoder, decoder: ready-made stacks in place of the plain ones, called as `Encoder` and `Decoder` are.
     Raises:
         ValueError: sizes that do not fit.
     """
@@ -135,18 +136,21 @@ class Transformer(nn.Module):
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,
                  d_ff: int = 2048, e_layers: int = 2, d_layers: int = 1, *, marks: int = 4,
                  calendar: str | None = None, activation: str = "gelu",
-                 attend: Callable[..., Tensor] = scaled_dot_product) -> None:
+                 attend: Callable[..., Tensor] = scaled_dot_product, encoder: nn.Module | None = None,
+                 decoder: nn.Module | None = None) -> None:
         super().__init__()
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers)
         self.seq_len, self.label_len, self.pred_len, self.V = seq_len, label_len, pred_len, V
 
-        encoder = [EncoderLayer(AttentionLayer(attend, M, H), M, d_ff, activation) for _ in range(e_layers)]
-        decoder = [DecoderLayer(AttentionLayer(attend, M, H), AttentionLayer(attend, M, H), M, d_ff,
-                                activation) for _ in range(d_layers)]
-        self.enc_embedding = DataEmbedding(V, M, marks, calendar)
-        self.encoder = Encoder(encoder, nn.LayerNorm(M))
-        self.dec_embedding = DataEmbedding(V, M, marks, calendar)
-        self.decoder = Decoder(decoder, nn.LayerNorm(M))
+        attention = lambda: AttentionLayer(attend, M, H)  # noqa: E731
+        if encoder is None:
+            layers = [EncoderLayer(attention(), M, d_ff, activation) for _ in range(e_layers)]
+            encoder = Encoder(layers, nn.LayerNorm(M))
+        if decoder is None:
+            layers = [DecoderLayer(attention(), attention(), M, d_ff, activation) for _ in range(d_layers)]
+            decoder = Decoder(layers, nn.LayerNorm(M))
+        self.enc_embedding, self.encoder = DataEmbedding(V, M, marks, calendar), encoder
+        self.dec_embedding, self.decoder = DataEmbedding(V, M, marks, calendar), decoder
         self.projection = nn.Linear(M, V)
 
     def forward(self, x_enc: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,
@@ -163,7 +167,7 @@ class Transformer(nn.Module):
 
     def fill(self, x: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,
              x_mark_dec: Shaped[Tensor, "B L K"] | None = None, *, past: Handles | None = None,
-             own: Handles | None = None) -> Float[Tensor, "B L V"]:
+             own: Handles | None = None, start: Float[Tensor, "B L V"] | None = None) -> Float[Tensor, "B L V"]:
         """Encode `x`, then fill in the decoder's L rows, label part included.
 
         The decoder starts from the tail of `x` itself, followed by zeros.
@@ -171,11 +175,11 @@ class Transformer(nn.Module):
         Args:
             past: handles for attention whose keys are the past (encoder, and cross-attention).
             own: handles for the decoder's self-attention, on top of the causal mask.
+            start: what the decoder starts from instead; see `start_rows`.
         """
         past, own = past or {}, own or {}
-        tail = x[:, self.seq_len - self.label_len:]
         with meaning("embed"):
-            x_dec = step("x_dec", F.pad(tail, (0, 0, 0, self.pred_len)), axes="B L V",
+            x_dec = step("x_dec", self.start_rows(x) if start is None else start, axes="B L V",
                          eq="[last label_len rows ; 0]",
                          note="The end of the past, then a zero in the place of each step to come.")
         with scope("enc_embedding"):
@@ -188,6 +192,10 @@ class Transformer(nn.Module):
         with meaning("decode"):
             return step("dec_out", self.projection(dec_norm), axes="B L V", eq="W_p x + b_p",
                         note="From width M back to the variables.")
+
+    def start_rows(self, x: Float[Tensor, "B T V"]) -> Float[Tensor, "B L V"]:
+        """The last `label_len` rows of `x`, then `pred_len` rows of zeros."""
+        return F.pad(x[:, self.seq_len - self.label_len:], (0, 0, 0, self.pred_len))
 
     @meaning("restore")
     def future(self, y: Float[Tensor, "B L V"]) -> Float[Tensor, "B F V"]:

@@ -52,19 +52,21 @@ def count(state: State, pattern: str) -> int:
     return len({m[1] for name in state if (m := re.match(pattern, name))})
 
 
-def transfer(state: State, net: nn.Module, rules: Rules, also: Sequence[str] = ()) -> None:
+def transfer(state: State, net: nn.Module, rules: Rules, also: Sequence[str] = (), own: str = r"(?!)") -> None:
     """Copy every tensor of `state` into `net`, which takes on its dtype.
 
     Args:
         rules: pairs (pattern, replacement) for `re.sub`, applied in order; they turn a name of `net` into the
             released one.
         also: released names that may be there although nothing is copied from them.
+        own: pattern of names of `net` that no released state dict holds, such as stored random indices; they stay.
     Raises:
         ValueError: listing the keys that are missing, unknown, or of the wrong shape. A released convolution
             over one position is the same matrix as a linear layer, with a last axis of 1.
     """
     ours = net.state_dict()
-    names = {_released(name, rules): name for name in ours}
+    kept = {name: value for name, value in ours.items() if re.search(own, name)}
+    names = {_released(name, rules): name for name in ours if name not in kept}
     problems = [f"missing key {name!r}" for name in sorted(set(names) - set(state))]
     problems += [f"unknown key {name!r}" for name in sorted(set(state) - set(names) - set(also))]
     for released in sorted(set(names) & set(state)):
@@ -74,7 +76,7 @@ def transfer(state: State, net: nn.Module, rules: Rules, also: Sequence[str] = (
     if problems:
         raise ValueError(f"state dict: {'; '.join(problems)}")
     net.to(next(value.dtype for value in state.values() if value.is_floating_point()))
-    net.load_state_dict({name: state[key].reshape(ours[name].shape) for key, name in names.items()})
+    net.load_state_dict({**kept, **{name: state[key].reshape(ours[name].shape) for key, name in names.items()}})
 
 
 def check_table(state: State, name: str, table: Tensor) -> None:
