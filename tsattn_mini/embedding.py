@@ -32,7 +32,7 @@ def finite_rows(**windows: Shaped[Tensor, "_ _ _"] | None) -> None:
     if torch.compiler.is_compiling():
         return
     for name, x in windows.items():
-        if x is not None and not bool(torch.isfinite(x).all()):
+        if x is not None and not checks.all_finite(x):
             bad = (~torch.isfinite(x)).nonzero()
             window, row, column = bad[0].tolist()
             raise ValueError(f"{name}: expected finite numbers, got {float(x[window, row, column])} at "
