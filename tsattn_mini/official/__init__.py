@@ -20,6 +20,7 @@ from tsattn_mini.official import (
     autoformer,
     duet,
     engram,
+    informer,
     itransformer,
     kite,
     kite_kgc,
@@ -32,10 +33,11 @@ Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[s
 
 REPLAYS: dict[tuple[str, str], Replay] = {
     **nonstationary.REPLAYS, **engram.REPLAYS, **kite.REPLAYS, **kite_kgc.REPLAYS, **kite_prior.REPLAYS,
-    **autoformer.REPLAYS, **itransformer.REPLAYS, **timexer.REPLAYS, **duet.REPLAYS}
+    **informer.REPLAYS, **autoformer.REPLAYS, **itransformer.REPLAYS, **timexer.REPLAYS, **duet.REPLAYS}
 CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {
     "nonstationary": nonstationary.load, "engram": engram.load, "kite": kite.load,
-    "autoformer": autoformer.load, "itransformer": itransformer.load, "timexer": timexer.load, "duet": duet.load}
+    "autoformer": autoformer.load, "itransformer": itransformer.load, "timexer": timexer.load, "duet": duet.load,
+    "informer": informer.load}
 
 
 def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -94,7 +96,9 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
             layer of it, needs what the state dict does not hold: `vocab`, `layers`, `layer`, `sizes`, `H` and `pad`;
             "itransformer" needs `enc_in` and `n_heads`, "timexer" also `features`, and both take `marks`, the number of
             mark columns, if it is not 4; "duet" needs `n_heads`, `k` and `moving_avg`, and `CI=False` if it was trained
-            so; "autoformer" needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`.
+            so; "autoformer" needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`; "informer"
+            the same without `moving_avg`, and `task_name="short_term_forecast"` if it was trained so; it computes as
+            released, and each of its `released_…` switches can be set to False.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
