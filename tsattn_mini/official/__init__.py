@@ -20,6 +20,7 @@ from tsattn_mini.official import (
     autoformer,
     duet,
     engram,
+    fedformer,
     informer,
     itransformer,
     kite,
@@ -33,11 +34,12 @@ Replay = Callable[[dict[str, Any], dict[str, Tensor], dict[str, Tensor]], dict[s
 
 REPLAYS: dict[tuple[str, str], Replay] = {
     **nonstationary.REPLAYS, **engram.REPLAYS, **kite.REPLAYS, **kite_kgc.REPLAYS, **kite_prior.REPLAYS,
-    **informer.REPLAYS, **autoformer.REPLAYS, **itransformer.REPLAYS, **timexer.REPLAYS, **duet.REPLAYS}
+    **informer.REPLAYS, **autoformer.REPLAYS, **fedformer.REPLAYS, **itransformer.REPLAYS, **timexer.REPLAYS,
+    **duet.REPLAYS}
 CHECKPOINTS: dict[str, Callable[..., nn.Module]] = {
     "nonstationary": nonstationary.load, "engram": engram.load, "kite": kite.load,
     "autoformer": autoformer.load, "itransformer": itransformer.load, "timexer": timexer.load, "duet": duet.load,
-    "informer": informer.load}
+    "informer": informer.load, "fedformer": fedformer.load}
 
 
 def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -98,7 +100,9 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Tensor], model: str 
             mark columns, if it is not 4; "duet" needs `n_heads`, `k` and `moving_avg`, and `CI=False` if it was trained
             so; "autoformer" needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`; "informer"
             the same without `moving_avg`, and `task_name="short_term_forecast"` if it was trained so; it computes as
-            released, and each of its `released_…` switches can be set to False.
+            released, and each of its `released_…` switches can be set to False; "fedformer" as well, and needs
+            `seq_len`, `label_len`, `pred_len`, `moving_avg`, and the kept bins (`modes_enc`, `modes_dec_self`,
+            `modes_cross_q`, `modes_cross_kv`) where the released draw had a choice, or `mode_select="low"`.
 
     Raises:
         ValueError: an unknown model, a setting that is missing, misspelled or contradicts the weights, a key
