@@ -111,10 +111,11 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     dtype = torch.promote_types(q.dtype, torch.float32)
     q, k, wide = q.to(dtype), k.to(dtype), v.to(dtype)
     M = sparsity(q, k, index_sample, mask, released_mean=released_mean, released_peek=released_peek)
-    M_top = M.topk(u, dim=-1).indices
+    M_top = M.sort(dim=-1, descending=True).indices[..., :u]
     if released_squeeze and q.shape[2] == 1:
         M_top = M_top.reshape(1, 1, -1).expand(len(q), -1, -1)
-    M_top = step("M_top", M_top.sort(dim=-1).values, axes="B H u", eq="the u largest M", note="The queries that are worth asking.")
+    M_top = step("M_top", M_top.sort(dim=-1).values, axes="B H u", eq="the u largest M",
+                 note="The queries worth asking; of equals the earlier.")
 
     at = M_top[..., None]
     q_top = q.transpose(1, 2).gather(2, at.expand(-1, -1, -1, q.shape[-1]))
