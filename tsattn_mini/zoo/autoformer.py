@@ -23,7 +23,7 @@ from tsattn_mini.zoo.decomposition import DecompositionForecaster
 
 
 def auto_correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
-                     factor: float = 1, *, shared: bool = False, released_lags: bool = False,
+                     factor: int | float = 1, *, shared: bool = False, released_lags: bool = False,
                      released_count: bool = False) -> Float[Tensor, "B L H W"]:
     """out_t = Σ_i A_i v_{t+τ_i}: the values at the strongest delays τ_i, weighted by A = softmax(R at these delays).
 
@@ -83,7 +83,7 @@ def correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B L H E"],
                 note="One number per delay: how alike the series is to itself τ steps earlier.")
 
 
-def number_of_delays(L: int, factor: float, least: int = 1) -> int:
+def number_of_delays(L: int, factor: int | float, least: int = 1) -> int:
     """⌊factor · ln L⌋, but at least `least` and at most L.
 
     Raises:
@@ -120,7 +120,7 @@ class AutoCorrelation(nn.Module):
         factor, released_lags, released_count: see `auto_correlation`.
     """
 
-    def __init__(self, factor: float = 1, *, shared_in_training: bool = False, released_lags: bool = False,
+    def __init__(self, factor: int | float = 1, *, shared_in_training: bool = False, released_lags: bool = False,
                  released_count: bool = False) -> None:
         super().__init__()
         number_of_delays(1, factor)
@@ -144,7 +144,7 @@ class Autoformer(nn.Module):
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,
-                 d_ff: int = 2048, e_layers: int = 2, d_layers: int = 1, *, kernel: int = 25, factor: float = 1,
+                 d_ff: int = 2048, e_layers: int = 2, d_layers: int = 1, *, kernel: int = 25, factor: int | float = 1,
                  shared_in_training: bool = False, released_lags: bool = False, released_count: bool = False,
                  **more: Any) -> None:
         super().__init__()
