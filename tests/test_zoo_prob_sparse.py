@@ -252,7 +252,7 @@ def test_its_graph_takes_the_keys_as_an_input(masked):
     for given in (values, {**values, "index": keys(7, 7, 3, seed=1)}):
         with record() as trace:
             fn(**given)
-        compare(graph, [("here", given, {name: trace[name].tensor for name in shown})])
+        compare(graph, iter([("here", given, {name: trace[name].tensor for name in shown})]))
 
 
 @pytest.mark.bad_input
