@@ -36,7 +36,8 @@ def load(state: Mapping[str, Any], **config: Any) -> TimeXer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state, config = weights.plain(state), {name: value for name, value in config.items() if name not in DECODER}
     found = _sizes(state)
-    net = TimeXer(**weights.settings(PATCHES | config, NAMES, found, NEEDED, OPTIONAL))
+    config = weights.settings(PATCHES | config, NAMES, found, NEEDED, OPTIONAL)
+    net = TimeXer(**{**config, "use_norm": bool(config.get("use_norm", True))})  # 0 or 1 in the released settings
     weights.check_table(state, TABLE, sinusoids(POSITIONS, found["M"]))
     weights.transfer(state, net, FORECASTER, also=[TABLE])
     return net

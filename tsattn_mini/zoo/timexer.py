@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer, scaled_dot_product
 from tsattn_mini.blocks import FeedForward, check_sizes
 from tsattn_mini.embedding import sinusoids
@@ -37,13 +38,15 @@ class PatchEmbedding(nn.Module):
         super().__init__()
         if not 1 <= p <= T:
             raise ValueError(f"patch_len: expected 1 <= patch_len <= seq_len={T}, got {p}")
-        self.p, self.P = p, T // p
+        self.T, self.p, self.P, self.N = T, p, T // p, N
         self.first = 0 if released_patches else T % p
         self.value = nn.Linear(p, M, bias=False)
         self.global_token = nn.Parameter(torch.randn(1, N, 1, M))
 
     @meaning("embed")
     def forward(self, x: Float[Tensor, "B N T"]) -> Float[Tensor, "B N L M"]:
+        """Raises ValueError for another number of targets or steps."""
+        checks.shapes(x=(x, f"B {self.N} {self.T}"))
         cut = x[..., self.first:self.first + self.P * self.p].unflatten(-1, (self.P, self.p))
         cut = step("patches", cut, axes="B N P p", eq="x cut into P pieces",
                    note="Neighbours in time, taken together.")
