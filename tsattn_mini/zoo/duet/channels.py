@@ -15,7 +15,7 @@ from tsattn_mini.attention import mix
 from tsattn_mini.trace import meaning, step
 
 PRICE = -math.log(1e10)  # what the released code puts in the place of a hidden pair's score, before the division by √E
-EPS = 1e-10  # added to every distance: equal spectra are very close, not infinitely
+NEAREST = 1e-10  # the smallest distance: equal spectra are very close, not infinitely
 MOST = 0.99  # the largest probability; log(p / (1 - p)) is infinite at 1
 STEEPEST = 20.0  # how far a hidden score may lie above the shown ones before its gradient is cut
 
@@ -48,7 +48,8 @@ class ChannelMask(nn.Module):
             ValueError: shapes that do not fit, entries that are not finite or, in `u`, outside 0 … 1.
         """
         checks.shapes(x=(x, f"B V {self.T}"), u=(u, "B V V"))
-        checks.floating(x=x, u=u)
+        checks.floating(x=x)
+        checks.floating(u=u)
         checks.finite(x=x)
         dtype = torch.promote_types(x.dtype, torch.float32)
         spectrum = torch.linalg.vector_norm(torch.view_as_real(torch.fft.rfft(x.to(dtype))), dim=-1)
@@ -64,7 +65,7 @@ class ChannelMask(nn.Module):
     def probabilities(self, distance: Float[Tensor, "B V V"]) -> Float[Tensor, "B V V"]:
         """From distances to the probability of every link."""
         itself = torch.eye(distance.shape[-1], dtype=torch.bool, device=distance.device)
-        near = (1 / (distance + EPS)).masked_fill(itself, 0)
+        near = (1 / distance.clamp(min=NEAREST)).masked_fill(itself, 0)
         largest = near.amax(-1, keepdim=True).clamp(min=torch.finfo(near.dtype).tiny)
         return step("p", MOST * (near / largest).masked_fill(itself, 1), axes="B V V",
                     eq="0.99 · (1 / D) / max_j (1 / D)",

@@ -80,7 +80,8 @@ class Router(nn.Module):
             ValueError: shapes that do not fit, entries that are not finite, or scores beyond the number range.
         """
         checks.shapes(x=(x, f"B V {self.T}"), noise=(noise, f"B V {self.N}"))
-        checks.floating(x=x, noise=noise)
+        checks.floating(x=x)
+        checks.floating(noise=noise)
         checks.finite(x=x, noise=noise)
         x = x.to(torch.promote_types(x.dtype, torch.float32))
         W_h, spread = self.W_h.to(x.dtype), None
