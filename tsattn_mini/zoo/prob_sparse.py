@@ -42,10 +42,10 @@ def sparsity(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], index_sam
     Sampled keys that `mask` hides do not count; a query that sampled none it may see gets M = -∞. The switches are
     those of `prob_sparse`.
     """
-    keys = k.transpose(1, 2)[:, :, index_sample]
+    keys = k.transpose(1, 2).index_select(2, index_sample.flatten()).unflatten(2, index_sample.shape)
     QK_sample = step("QK_sample", einsum("bhle,bhlue->bhlu", q.transpose(1, 2), keys), axes="B H L U",
                      eq="q_l · k_j,  j sampled for l", note="Each query meets a few keys, drawn at random.")
-    checks.overflow("q, k", QK_sample)
+    _finite(QK_sample, q=q, k=k)
     hidden = torch.zeros_like(index_sample, dtype=torch.bool)
     if mask is not None and not released_peek:
         hidden = mask.gather(1, index_sample)
@@ -106,7 +106,6 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), index_sample=(index_sample, "L U"),
                   mask=(mask, "L S"))
-    checks.finite(q=q, k=k, v=v)
     _check_choice(index_sample, u, mask, L=q.shape[1], S=k.shape[1])
     dtype = torch.promote_types(q.dtype, torch.float32)
     q, k, wide = q.to(dtype), k.to(dtype), v.to(dtype)
@@ -117,11 +116,11 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     M_top = step("M_top", M_top.sort(dim=-1).values, axes="B H u", eq="the u largest M",
                  note="The queries worth asking; of equals the earlier.")
 
-    at = M_top[..., None]
-    q_top = q.transpose(1, 2).gather(2, at.expand(-1, -1, -1, q.shape[-1]))
+    window, head = (torch.arange(n, device=q.device) for n in (len(q), q.shape[2]))
+    q_top = q.transpose(1, 2)[window[:, None, None], head[:, None], M_top]
     QK_top = step("QK_top", einsum("bhue,bshe->bhus", q_top, k), axes="B H u S", eq="q_i · k_j,  i chosen",
                   note="The chosen queries meet every key.")
-    checks.overflow("q, k", QK_top)
+    _finite(QK_top, q=q, k=k)
     logits = QK_top / q.shape[-1] ** 0.5
     if mask is not None:
         logits = logits.masked_fill(mask[M_top], -torch.inf)
@@ -130,10 +129,10 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     rows = einsum("bhus,bshw->bhuw", A_top, wide)
 
     lazy = lazy_values(wide, q.shape[1], mask, released_sum=released_sum)
-    context = step("context", lazy.scatter(2, at.expand(-1, -1, -1, v.shape[-1]), rows), axes="B H L W",
+    context = step("context", lazy.scatter(2, M_top[..., None].expand_as(rows), rows), axes="B H L W",
                    eq="A_top V in the chosen rows, lazy in the others", note="Both kinds of rows, back in order.")
     out = (view_without_transpose(context) if released_view else context.transpose(1, 2)).to(v.dtype)
-    checks.overflow("v", out)
+    _finite(out, v=v)
     return step("out", out, axes="B L H W", eq="read with heads as time" if released_view else "heads behind time",
                 note="What each position takes home.")
 
@@ -149,6 +148,13 @@ def _check_choice(index_sample: Tensor, u: int, mask: Tensor | None, L: int, S: 
     if mask is not None and (bool(mask[:, 0].any()) or bool((mask[:, :-1] & ~mask[:, 1:]).any())):
         raise ValueError("mask: expected every query to see the first key and all others up to some position, "
                          "as causal(L) makes it")
+
+
+def _finite(computed: Tensor, **arguments: Tensor) -> None:
+    """Find NaN and infinities of the arguments in what was computed from all of them, and overflow as well."""
+    if not torch.compiler.is_compiling() and not all(map(torch.isfinite, torch.aminmax(computed))):
+        checks.finite(**arguments)
+        checks.overflow(", ".join(arguments), computed)
 
 
 class ProbSparse(nn.Module):
