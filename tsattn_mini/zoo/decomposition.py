@@ -36,9 +36,10 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     checks.shapes(x=(x, "B L V"))
     checks.floating(x=x)
     checks.finite(x=x)
-    wide = x.mT.to(torch.promote_types(x.dtype, torch.float32))
-    padded = F.pad(wide, (kernel // 2, (kernel - 1) // 2), mode="replicate")
-    trend = F.avg_pool1d(padded, kernel, stride=1).mT.contiguous().to(x.dtype)
+    L = x.shape[1]
+    rows = torch.arange(-(kernel // 2), L + (kernel - 1) // 2, device=x.device).clamp(0, L - 1)
+    padded = x[:, rows].to(torch.promote_types(x.dtype, torch.float32))
+    trend = F.avg_pool1d(padded.mT, kernel, stride=1).mT.contiguous().to(x.dtype)
     checks.overflow("x", trend)
     trend = step("trend", trend, axes=axes, eq=f"mean of {kernel} neighbours",
                  note="What moves slowly; beyond the ends the end value is repeated.")
