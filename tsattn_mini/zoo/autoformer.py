@@ -106,9 +106,10 @@ def strongest(R: Float[Tensor, "B J"], kept: int,
 
 def roll(v: Float[Tensor, "B L H W"], delays: Int[Tensor, "B D"]) -> Float[Tensor, "B D L H W"]:
     """v_{t+τ} for every delay τ, round the end: one gather, no loop."""
-    L = v.shape[1]
+    B, L = v.shape[:2]
     rows = (torch.arange(L, device=v.device) + delays[:, :, None]) % L
-    return v[torch.arange(len(v), device=v.device)[:, None, None], rows]
+    rows = rows + L * torch.arange(B, device=v.device)[:, None, None]  # the windows one below the other
+    return v.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, rows.shape)
 
 
 class AutoCorrelation(nn.Module):
