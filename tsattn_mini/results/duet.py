@@ -22,7 +22,7 @@ RELEASED = {"soft": True, "sample_in_eval": True, "sharpened": True, "keep_self"
             "one_scale": False, "eps": 1e-6}
 PLANTED = {"steps": 500, "periods": [16, 5], "lag": 4, "noise": 0.3, "seed": 0}
 CUTS = {"planted": {"seq_len": 24, "label_len": 12, "pred_len": 8, "period": 16}, **REAL_CUTS}
-BUDGETS = {"planted": {"epochs": 20, "patience": 4}, **REAL_BUDGETS}
+BUDGETS = {"planted": {"epochs": 40, "patience": 8}, **REAL_BUDGETS}
 KINDS = ("links", "all", "own", "released")
 
 
