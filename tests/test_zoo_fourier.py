@@ -196,6 +196,11 @@ def test_bins_are_different_below_nyquist_and_in_order(L):
     assert keep_modes(L, below_nyquist(L), "low", 0).tolist() == list(range((L + 1) // 2))
 
 
+def test_queries_and_keys_of_one_length_keep_bins_of_their_own():
+    cross = FourierCrossAttention(6, 3, 96, 96, 8, 8)
+    assert not torch.equal(cross.modes, cross.modes_kv)
+
+
 def test_left_out_modes_are_sixty_four_or_all():
     assert len(keep_modes(144, None, "random", 0)) == 64
     assert keep_modes(96, None, "random", 0).tolist() == list(range(48))

@@ -36,9 +36,9 @@ def load(state: Mapping[str, Any], **config: Any) -> FEDformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = _one_matrix_per_mode(weights.plain(state))
     found = decomposition.sizes(state)
-    first = "encoder.attn_layers.0.attention.inner_correlation.weights1"
-    given = weights.settings({**RELEASED, "released_sharing": _shared(state), **config}, NAMES, {**found, "H": weights.size(state, first, 1, 4)}, NEEDED,
-                             OPTIONAL)
+    found["H"] = weights.size(state, "encoder.attn_layers.0.attention.inner_correlation.weights1", axis=1, rank=4)
+    config = {**RELEASED, "released_sharing": _shared(state), **config}
+    given = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
     given["modes"] = _modes(state, given)
     net = FEDformer(**given)
     rules, tables = decomposition.settle(state, found["calendar"], found["M"])
