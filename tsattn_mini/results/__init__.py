@@ -95,10 +95,13 @@ def load(name: str) -> Results:
     return Results(rows, json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf8")))
 
 
+WHOLE = {"seed", "epoch", "epochs", "parameters", "size"}  # columns of whole numbers
+
+
 def _read(row: dict[str, str]) -> dict:
     def value(column: str, text: str):
         if column in ("series", "model"):
             return text
-        return None if text == "" else int(text) if column in ("seed", "epoch") else float(text)
+        return None if text == "" else int(text) if column in WHOLE else float(text)
 
     return {column: value(column, text) for column, text in row.items()}

@@ -2,15 +2,19 @@
 
 import csv
 import json
+import os
+import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import torch
 
-from tsattn_mini.results import Results, engram, kite, nonstationary
+from tsattn_mini.results import Results, cost, engram, kite, nonstationary, zoo
 
-TABLES = {"nonstationary": nonstationary, "kite": kite, "engram": engram}  # name → module with about() and rows()
+TABLES = {"nonstationary": nonstationary, "kite": kite, "engram": engram, "zoo": zoo,
+          "cost": cost}  # name → module with about() and rows()
 FOLDER = Path(__file__).parent
 
 
@@ -22,6 +26,13 @@ def commit() -> str:
         return "unknown"
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ".."], capture_output=True)
     return head.stdout.strip() + ("+" if changed.returncode else "")
+
+
+def machine() -> str:
+    """The processor and its cores, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*: (.+)", info.read_text(encoding="utf8")) if info.exists() else None
+    return f"{named[1] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
 def write(name: str, results: Results, folder: Path = FOLDER) -> None:
@@ -44,7 +55,8 @@ def main(names: list[str]) -> None:
     if unknown:
         raise SystemExit(f"no table {', '.join(unknown)}; the tables are {', '.join(TABLES)}")
     for name in names or TABLES:
-        about = {"commit": commit(), "torch": torch.__version__.partition("+")[0], **TABLES[name].about()}
+        about = {"commit": commit(), "torch": torch.__version__.partition("+")[0],
+                 "machine": machine(), **TABLES[name].about()}
         rows = []
         for row in TABLES[name].rows():
             rows.append(row)
