@@ -137,6 +137,10 @@ class AutoCorrelation(nn.Module):
 class Autoformer(nn.Module):
     """Decomposition in every layer, Auto-Correlation in the place of attention; no table of positions, no mask.
 
+    Nothing is normalised, yet the forecast of x + c (c per variable) is that of x, plus c, whatever the weights: a
+    constant adds the same number to R at every delay, and the encoder's first decomposition takes it out. The scale is
+    not followed.
+
     Args:
         seq_len, label_len, pred_len, V, M, H, d_ff, e_layers, d_layers: see `tsattn_mini.blocks.Transformer`.
         kernel: steps in every moving average.
