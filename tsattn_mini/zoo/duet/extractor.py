@@ -25,6 +25,7 @@ class RevIN(nn.Module):
         self.weight, self.bias = nn.Parameter(torch.ones(V)), nn.Parameter(torch.zeros(V))
         self.detach = detach
 
+    @meaning("save statistics")
     def forward(self, x: Float[Tensor, "B T V"]
                 ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
         x_norm, mu, sigma = stationarize(x, self.detach)

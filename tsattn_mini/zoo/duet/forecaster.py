@@ -104,8 +104,8 @@ class DUET(nn.Module):
         with meaning("restore"):
             y = step("head", self.head(features), axes="B V F", eq="W_p x + b_p",
                      note="From width M to the steps to come.")
-        y = self.clusters.revin.restore(y.mT, mu, sigma)
-        return step("forecast", y, axes="B F V", note="In the units of the window."), balance
+            y = self.clusters.revin.restore(y.mT, mu, sigma)
+            return step("forecast", y, axes="B F V", note="In the units of the window."), balance
 
     def noise(self, x: Float[Tensor, "B T V"], router_noise: Tensor | None,
               u: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
