@@ -60,7 +60,7 @@ def auto_correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v
 
 def fit(x: Float[Tensor, "B S H W"], L: int) -> Float[Tensor, "B L H W"]:
     """The first L rows; where there are fewer, zeros follow."""
-    return F.pad(x[:, :L], (0, 0, 0, 0, 0, max(L - x.shape[1], 0)))
+    return x if x.shape[1] == L else F.pad(x[:, :L], (0, 0, 0, 0, 0, max(L - x.shape[1], 0)))
 
 
 def correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B L H E"],
@@ -80,7 +80,7 @@ def correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B L H E"],
     R = torch.fft.irfft(torch.view_as_complex(spectrum).mean((2, 3)), n=lags, dim=1)
     checks.overflow("q, k", R)
     return step("R", R, axes="B J", eq="R(τ) = Σ_t q_{t+τ} k_t",
-                note="One number per delay: how alike the series is to itself τ steps earlier.")
+                note="One number per delay: how well the queries fit the keys τ steps before them.")
 
 
 def number_of_delays(L: int, factor: int | float, least: int = 1) -> int:
