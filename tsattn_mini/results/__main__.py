@@ -11,10 +11,10 @@ from pathlib import Path
 
 import torch
 
-from tsattn_mini.results import Results, cost, engram, kite, nonstationary, zoo
+from tsattn_mini.results import Results, cost, duet, engram, kite, nonstationary, zoo
 
 TABLES = {"nonstationary": nonstationary, "kite": kite, "engram": engram, "zoo": zoo,
-          "cost": cost}  # name → module with about() and rows()
+          "cost": cost, "duet": duet}  # name → module with about() and rows()
 FOLDER = Path(__file__).parent
 
 
