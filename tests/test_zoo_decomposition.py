@@ -131,6 +131,12 @@ def test_the_forecast_equals_the_layers_written_out():
     assert_close(t["forecast"], (t["seasonal_part"] + t["dec0/trend"])[:, 6:])
 
 
+def test_the_feed_forward_part_has_no_biases_and_says_so():
+    net = with_attention()
+    assert traced(net, *inputs())["enc0/ffn"].eq == "W₂ gelu(W₁ x)"
+    assert [name for name, _ in net.named_parameters() if "ffn" in name and name.endswith("bias")] == []
+
+
 def test_before_anything_is_learnt_the_forecast_is_the_mean_of_the_window():
     net, args = with_attention(), inputs()
     with torch.no_grad():
