@@ -141,16 +141,39 @@ def test_leaving_out_a_learned_matrix_changes_the_experts_of_a_fifth_of_the_wind
     assert lost == pytest.approx(0.188, abs=1e-3)
 
 
+@pytest.mark.usefixtures("in_float64")
 def test_a_token_is_a_variable_and_experts_see_no_level_and_no_scale():
     torch.manual_seed(20)
-    net, x = TemporalClusters(12, 5, 8, N=4, k=2, hidden=8, kernel=5).double(), draw(2, 12, 5) + 3
+    net = TemporalClusters(12, 5, 8, N=4, k=2, hidden=8, kernel=5)
+    x = torch.randn(2, 12, 5) + 3
     with record() as a:
         features, *_ = net(x)
     with record() as b:
         net(3 * x + 7)
     assert features.shape == (2, 5, 8)
     assert (a["x_affine"].tensor - b["x_affine"].tensor).abs().max() < 1e-4
-    assert (a["router/gates"].tensor - b["router/gates"].tensor).abs().max() > 0.05
+    assert (a["router/gates"].tensor - b["router/gates"].tensor).abs().max().item() == pytest.approx(0.308, abs=6e-4)
+
+
+@pytest.mark.usefixtures("in_float64")
+def test_the_load_of_the_lesson_is_what_drawing_again_gives_and_the_released_one_is_not():
+    torch.manual_seed(20)
+    router = Router(T=12, N=4, k=2, hidden=8)
+    x, noise = torch.randn(1, 6, 12), torch.randn(1, 6, 4)
+    with record() as trace:
+        router(x, noise)
+    spread, noisy = trace["spread"].tensor, trace["noisy"].tensor
+    often = torch.zeros(4)
+    for n in range(4):
+        again = noisy.expand(20_000, 6, 4).clone()
+        again[..., n] = trace["scores"].tensor[..., n] + torch.randn(20_000, 6) * spread[..., n]
+        often[n] = first(again, 2)[..., n].double().mean(0).sum()
+    old = Router(T=12, N=4, k=2, hidden=8, one_scale=False)
+    old.load_state_dict(router.state_dict())
+    with record() as released:
+        old(x, noise)
+    assert (trace["load"].tensor - often).abs().max() < 0.03
+    assert (released["load"].tensor - often).abs().max() > 0.3
 
 
 def test_spectra_by_hand_forget_when_and_remember_the_level():

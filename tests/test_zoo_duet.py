@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from tsattn_mini import record
 from tsattn_mini.datasets import load_macro
+from tsattn_mini.explore.export import compare, export
 from tsattn_mini.training import make_task, predict, train
 from tsattn_mini.zoo.duet import DUET, balanced_error
 from tsattn_mini.zoo.duet.extractor import RevIN, TemporalClusters
@@ -149,6 +150,20 @@ def test_half_precision_at_any_length(dtype):
             y = net.train(mode)(draw(2, T, 3).to(dtype) * 10)
             assert y.dtype == dtype
             assert bool(torch.isfinite(y).all())
+
+
+def test_the_whole_model_leaves_as_a_graph_with_its_noise_as_inputs():
+    net = duet(dtype=torch.float32, seq_len=9)
+
+    def run(x, noise, u):
+        net(x, router_noise=noise, u=u)
+
+    inputs = {"x": draw(2, 9, 3, dtype=torch.float32), "noise": draw(2, 3, 4, seed=1, dtype=torch.float32),
+              "u": draw(2, 3, 3, seed=2, dtype=torch.float32).sigmoid()}
+    shown = ["router/gates", "router/balance", "links/keep", "forecast"]
+    graph = export(run, inputs, {}, shown)
+    got = traced(net, inputs["x"], router_noise=inputs["noise"], u=inputs["u"])
+    compare(graph, iter([("these inputs", inputs, {name: got[name] for name in shown})]))
 
 
 def test_marks_are_checked_and_not_read():
