@@ -169,7 +169,7 @@ def destationary_attention(
     tau = _keep_finite(q, k, tau, delta, QK)
     tau = step("tau_4d", tau[:, :, None, None], axes="B 1 1 1", eq="τ", note="One factor per window.")
     delta = step("delta_4d", delta[:, None, None, :], axes="B 1 1 S", eq="1 δᵀ", note="One shift per key.")
-    scores = step("scores", tau * QK + delta, axes="B H L S", eq="τ Q Kᵀ + 1 δᵀ",
+    scores = step("scores", torch.addcmul(delta, tau, QK), axes="B H L S", eq="τ Q Kᵀ + 1 δᵀ",
                   note="τ stretches all scores of the window, δ lifts or lowers whole columns.")
     return mix(scores / q.shape[-1] ** 0.5, v.to(dtype), mask, eq="(τ Q Kᵀ + 1 δᵀ) / √E").to(v.dtype)
 
