@@ -90,7 +90,10 @@ def test_constant_variables_are_no_nan(T):
 
 def test_one_variable_is_linked_with_itself():
     mask = build(ChannelMask, T=5)
-    assert mask(draw(3, 1, 5)).flatten().tolist() == [1, 1, 1]
+    keep = mask(draw(3, 1, 5))
+    assert keep.flatten().tolist() == [1, 1, 1]
+    keep.sum().backward()
+    assert bool(torch.isfinite(mask.A.grad).all())
 
 
 def test_without_draws_a_link_stays_where_it_is_likelier_than_not_and_the_batch_plays_no_part():
