@@ -132,8 +132,9 @@ class _Modes(nn.Module):
         self.released_view = released_view
 
     def weighted(self, X: Complex) -> Complex:
-        weights = self.real.to(X[0].dtype), self.imag.to(X[0].dtype)
-        return named("Y", times("bjhe,jhed->bjhd", X, weights), "B J H E", "X_j R_j",
+        (a, b), c, d, pairs = X, self.real.to(X[0].dtype), self.imag.to(X[0].dtype), "bjhe,jhed->bjhd"
+        re = einsum(pairs, a, c) - einsum(pairs, b, d)  # four products: `times` would add up matrices larger than X
+        return named("Y", (re, einsum(pairs, a, d) + einsum(pairs, b, c)), "B J H E", "X_j R_j",
                      "Each bin by its own matrix: amplitudes and phases change, bins do not meet.")
 
     def back(self, Y: Complex, bins: Tensor, L: int, like: Tensor) -> Float[Tensor, "B L H E"]:
