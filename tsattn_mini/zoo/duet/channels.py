@@ -66,8 +66,8 @@ class ChannelMask(nn.Module):
         """From distances to the probability of every link."""
         itself = torch.eye(distance.shape[-1], dtype=torch.bool, device=distance.device)
         near = (1 / distance.clamp(min=NEAREST)).masked_fill(itself, 0)
-        largest = near.amax(-1, keepdim=True).clamp(min=torch.finfo(near.dtype).tiny)
-        return step("p", MOST * (near / largest).masked_fill(itself, 1), axes="B V V",
+        share = near / near.amax(-1, keepdim=True)
+        return step("p", MOST * share.masked_fill(itself, 1), axes="B V V",
                     eq="0.99 · (1 / D) / max_j (1 / D)",
                     note="Relative to the nearest other variable, which therefore always gets 0.99.")
 
