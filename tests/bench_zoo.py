@@ -3,9 +3,9 @@
     python tests/bench_zoo.py
 
 First at B=32, L=96, model width 512, 8 heads, 7 variables, without gradients, float32 and two threads: both forms must
-agree, then they take turns. Best time, median processor time (all threads together) and peak memory; the last column is the
-ratio of the best times. Then, with one thread, the exponents of time and memory fitted as the window, or the number of
-variables, grows to 1536: the table of lesson 21, measured anew.
+agree, then they take turns. Best time, median processor time (all threads together) and peak memory; the last column
+is the ratio of the best times. Then, with one thread, the exponents of time and memory fitted as the window, or the
+number of variables, grows to 1536: the table of lesson 21, measured anew.
 """
 
 import time
