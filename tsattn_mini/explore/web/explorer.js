@@ -1,9 +1,9 @@
 // Brings one explorer to life: controls → backend → pictures. The backend is a graph or a kernel.
 import { control } from "./controls.js";
-import { drawing, spread } from "./drawing.js";
-import { number } from "./number.js";
+import { drawing } from "./drawing.js";
 import { painter } from "./painter.js";
 import { split, unzip } from "./packed.js";
+import { summary } from "./summary.js";
 import { walk } from "./walk.js";
 import { fill, words } from "./words.js";
 
@@ -23,6 +23,7 @@ export function mountExplorer(element, backendFor) {
   const first = copy(Object.fromEntries(spec.inputs.map((input) => [input.name, input.value])));
   let state = copy(first), shown = state;
   let values = {};
+  const hearing = []; // what a feature does after every answer
   let wanted = 0, answered = 0, running = null, told = null, tellLater;
 
   const ready = unzip(spec.first).then((bytes) => {
@@ -48,8 +49,9 @@ export function mountExplorer(element, backendFor) {
   function draw(out) {
     values = out;
     paint.show(out);
+    for (const hear of hearing) hear();
     clearTimeout(tellLater);
-    tellLater = setTimeout(() => tell([...notes(), summary()].join(" ")), 400);
+    tellLater = setTimeout(() => tell([...notes(), summarize()].join(" ")), 400);
   }
 
   function tell(text) {
@@ -62,22 +64,11 @@ export function mountExplorer(element, backendFor) {
     return Object.values(controls).map((control) => control.note?.()).filter(Boolean);
   }
 
-  // What a listener hears once the hand rests: the number that moved most.
-  function summary() {
+  function summarize() {
     for (const { step, speak } of pictures) speak(step.label, values[step.name]);
-    const sick = spec.steps.find(({ name }) => values[name].some((v) => Number.isNaN(Number(v))));
-    const moves = spec.steps.map((step) => ({ step, ...largest(told[step.name], values[step.name]) }));
+    const said = summary(spec.steps, told, values);
     told = values;
-    if (sick) return fill(say.nan, { step: sick.label });
-    const most = moves.reduce((a, b) => (b.size > a.size ? b : a));
-    const last = moves.at(-1);
-    if (!most.size) return say.same;
-    return [...new Set([most, last])].map(sentence).join(" ");
-  }
-
-  function sentence({ step, size, i, before, after }) {
-    if (size < 1e-6) return fill(say.stayed, { step: step.label });
-    return fill(say.changed, { step: step.label, at: place(i, step.dims), before: number(before), after: number(after) });
+    return said;
   }
 
   // Resolves once the newest inputs are on the picture; while one answer is under way the next ones wait as one.
@@ -130,6 +121,13 @@ export function mountExplorer(element, backendFor) {
   for (const button of element.querySelectorAll("[data-preset]")) {
     button.addEventListener("click", () => quietly(setAll)(spec.presets[button.dataset.preset].values));
   }
+  // What a feature of its own module needs to know and to do.
+  const stage = {
+    element, spec, backend, pictures, paint, tell, ready, setAll,
+    inputs: () => state,
+    values: () => values,
+    listen: (hear) => hearing.push(hear),
+  };
   walk(element, spec.steps);
   backend.onMove?.(show);
 
@@ -147,17 +145,6 @@ function quietly(act) {
   return (...moved) => act(...moved).catch(() => {});
 }
 
-// The entry that moved most, as a share of the largest number.
-function largest(before, after) {
-  const reach = spread(after);
-  let most = { size: 0 };
-  for (let i = 0; i < after.length; i++) {
-    const size = before[i] === after[i] ? 0 : Math.abs(Number(after[i]) - Number(before[i])) / reach;
-    if (size > most.size) most = { size, i, before: before[i], after: after[i] };
-  }
-  return most;
-}
-
 // Whole numbers leave as ordinary ones while those hold them exactly.
 function plain(v) {
   return typeof v === "bigint" && Number.isSafeInteger(Number(v)) ? Number(v) : v;
@@ -171,15 +158,6 @@ function picture(element, step) {
 function still(element) {
   for (const part of element.querySelectorAll(".ts-live")) part.hidden = true;
   element.querySelector("[data-still]").hidden = false;
-}
-
-function place(i, dims) {
-  const at = [];
-  for (const n of [...dims].reverse()) {
-    if (n > 1) at.unshift(i % n);
-    i = Math.floor(i / n);
-  }
-  return at.length ? `[${at.join(",")}]` : "";
 }
 
 function copy(values) {
