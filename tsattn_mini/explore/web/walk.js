@@ -1,6 +1,6 @@
 // The step bar: one transform at a time, with its formula, axes, shape and sentence. It stays in sight over a long
 // chain, and brings the picture of the chosen step into sight.
-export function walk(element, steps) {
+export function walk({ element, spec: { steps } }) {
   const caption = element.querySelector("[data-caption]");
   const buttons = [...element.querySelectorAll("[data-go]")];
   const panels = [...element.querySelectorAll("[data-step]")];
