@@ -6,23 +6,24 @@ import { makeStore, quietly } from "./store.js";
 import { walk } from "./walk.js";
 
 const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
-const FEATURES = [walk]; // each gets the store, and finds its own part of the element
+const FEATURES = [walk]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
   if (!NEEDED.every((name) => name in globalThis)) return still(element);
 
+  const backend = backendFor(spec);
   const say = messages(element, spec);
-  const store = makeStore(element, spec, backendFor(spec), say);
-  store.tell = say.tell;
-  store.pictures = spec.steps.map((step) => picture(element, step));
-  const paint = painter(store.pictures);
+  const store = makeStore(element, spec, backend, say);
+  const pictures = spec.steps.map((step) => picture(element, step));
+  const paint = painter(pictures);
+  const stage = { ...store, backend, pictures, paint, tell: say.tell };
 
   store.on("answer", paint.show);
   store.on("answer", say.answered);
   store.on("finish", paint.finish);
   store.on("rest", (values) => {
-    for (const { step, speak } of store.pictures) speak(step.label, values[step.name]);
+    for (const { step, speak } of pictures) speak(step.label, values[step.name]);
     say.rested(values, store.notes());
   });
   store.ready.then(() => say.start(store.values()), () => still(element));
@@ -31,7 +32,7 @@ export function mountExplorer(element, backendFor, ...more) {
   for (const button of element.querySelectorAll("[data-preset]")) {
     button.addEventListener("click", () => quietly(store.setAll)(spec.presets[button.dataset.preset].values));
   }
-  for (const feature of [...FEATURES, ...more]) feature(store);
+  for (const feature of [...FEATURES, ...more]) feature(stage);
 
   const values = () => Object.fromEntries(spec.steps.map(({ name, dims }) => [name, { dims, data: Array.from(store.values()[name], plain) }]));
   element.explorer = {
