@@ -152,7 +152,7 @@ class Live:
             name = step["name"]
             if not (off := apart(want[name], shown[name])) <= PARITY:
                 faults.append(f"{name} is off by {off:.1e}: {shown[name].tolist()}, not {want[name].tolist()}")
-            elif why := picture_fault(step, shown[name], *state["plots"][name]):
+            elif why := picture_fault(step, shown[name], *state["plots"][name], self.spec["labels"]):
                 faults.append(f"the picture of {name} {why}")
         for input in self.spec["inputs"]:
             if not reads(input, state["inputs"][input["name"]], state["controls"][input["name"]]):
@@ -160,10 +160,11 @@ class Live:
         return faults
 
 
-def picture_fault(step, values, svg, top):
+def picture_fault(step, values, svg, top, labels=None):
     """None when the front end drew what Python draws for these values, else what differs."""
     x = torch.tensor(values, dtype=getattr(torch, step["type"]))
-    texts, numbers = marks(picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"]))
+    texts, numbers = marks(picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"],
+                                   labels=labels))
     drawn_texts, drawn = marks(svg)
     if texts != drawn_texts:
         return f"says {drawn_texts}, not {texts}"

@@ -192,7 +192,7 @@ def test_functions_that_do_not_fit_are_refused():
     raises("inputs: fn does not take 'tau'; it takes q", fn=lambda q: step("q", q, axes="L E"))
     raises("inputs: fn needs 'more', but no handle has that name: q, tau", fn=lambda q, tau, more: None)
     raises("inputs: expected at least one handle", inputs={})
-    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice, Toggle or Tokens, got float",
+    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice, Toggle, Tokens or Window, got float",
            inputs={"q": handles()["q"], "tau": 1.0})
     raises("show: no step 'B'; fn names S, A", show=["B"])
     raises("show: expected different names", show=["S", "S"])

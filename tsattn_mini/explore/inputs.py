@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.explore.tokens import Tokens
+from tsattn_mini.explore.window import Window
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Toggle:
         return {}
 
 
-Input = Slider | Cells | Choice | Toggle | Tokens
+Input = Slider | Cells | Choice | Toggle | Tokens | Window
 
 
 def plain(value: Any) -> Any:

@@ -1,12 +1,13 @@
 // Brings one explorer to life: controls → backend → pictures. The backend is a graph or a kernel.
 import { drawing } from "./drawing.js";
+import { influence } from "./influence.js";
 import { messages } from "./message.js";
 import { painter } from "./painter.js";
 import { makeStore, quietly } from "./store.js";
 import { walk } from "./walk.js";
 
 const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
-const FEATURES = [walk]; // each gets the stage, and finds its own part of the element
+const FEATURES = [walk, influence]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
@@ -15,7 +16,7 @@ export function mountExplorer(element, backendFor, ...more) {
   const backend = backendFor(spec);
   const say = messages(element, spec);
   const store = makeStore(element, spec, backend, say);
-  const pictures = spec.steps.map((step) => picture(element, step));
+  const pictures = spec.steps.map((step) => picture(element, step, () => store.values()[step.name]));
   const paint = painter(pictures);
   const stage = { ...store, backend, pictures, paint, tell: say.tell };
 
@@ -51,9 +52,9 @@ function plain(v) {
   return typeof v === "bigint" && Number.isSafeInteger(Number(v)) ? Number(v) : v;
 }
 
-function picture(element, step) {
+function picture(element, step, data) {
   const figure = element.querySelector(`[data-step="${CSS.escape(step.name)}"]`);
-  return { step, figure, inSight: true, ...drawing(figure, step) };
+  return drawing({ step, figure, data, scale: step.scale, sign: false, inSight: true });
 }
 
 function still(element) {

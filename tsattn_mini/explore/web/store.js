@@ -94,9 +94,10 @@ export function makeStore(element, spec, backend, say) {
   }
 
   return {
-    element, spec, first, ready, check, set, setAll,
+    element, spec, backend, first, ready, check, set, setAll,
     inputs: () => copy(state),
     values: () => values,
+    fields: (name) => [...element.querySelectorAll(`[data-input="${CSS.escape(name)}"] input`)],
     notes: () => Object.values(controls).map((control) => control.note?.()).filter(Boolean),
     on: (what, listen) => listeners[what].push(listen), // "answer": newest numbers, "rest": the hand rests, "finish": draw all now
   };
