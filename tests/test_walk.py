@@ -132,6 +132,8 @@ def presets(live, still):
     seen = [live.state()]
     for preset in live.spec["presets"]:
         live.at.get_by_role("button", name=preset["label"], exact=True).press("Enter")
+        if "question" in preset:
+            live.at.get_by_role("button", name=words("ask")["move"]).press("Enter")
         seen.append(live.settled(preset["label"], **preset["values"]))
         still = [input for input in still if not moved(live, move(live, input))]
     assert len(seen) == 1 or moved(live, seen), f"{live.spec['id']}: no preset moves a number"

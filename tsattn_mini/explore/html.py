@@ -38,7 +38,8 @@ def pretty(name: str) -> str:
 def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:
     """The element. `spec`: what the front end needs to know (see `Explorer._spec`), kept in the page as JSON."""
     say, key = words("explorer"), spec["id"]
-    presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}</button>"
+    asks = "<span aria-hidden='true'> ?</span>"
+    presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}{asks * ('question' in p)}</button>"
                       for i, p in enumerate(spec["presets"]))
     controls = {name: _control(key, name, kind, values[name], spec["labels"]) for name, kind in inputs.items()}
     cells = "".join(c for name, c in controls.items() if isinstance(inputs[name], Cells))
@@ -54,7 +55,8 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<p class='ts-still'>{escape(say['still'])}</p></noscript>"
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
-        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
+        f"<button type='button' data-pin>{escape(words('compare')['pin'])}</button>"
+        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>{_questions(spec['presets'])}"
         f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
         f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
         f"<div class='ts-guide ts-live'><div class='ts-walk'>"
@@ -66,6 +68,17 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
         f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
+
+
+def _questions(presets: list[dict]) -> str:
+    """The question box: one sheet for each preset that asks, all on one place, so that turning them moves nothing."""
+    say = words("ask")
+    sheets = "".join(
+        f"<div class='ts-sheet' data-sheet='{i}'><p>{escape(p['question'])}</p>"
+        f"<button type='button' data-guess='{i}'>{escape(say['move'])}</button>"
+        f"<p class='ts-answer'>{escape(p['answer'])}</p></div>" for i, p in enumerate(presets) if "question" in p)
+    hint = f"<p class='ts-sheet ts-open' data-sheet=''>{escape(say['hint'])}</p>"
+    return f"<div class='ts-ask ts-live' aria-live='polite'>{hint}{sheets}</div>" if sheets else ""
 
 
 def pack(first: dict[str, Tensor]) -> str:

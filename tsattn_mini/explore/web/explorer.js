@@ -1,13 +1,15 @@
 // Brings one explorer to life: controls → backend → pictures. The backend is a graph or a kernel.
+import { compare } from "./compare.js";
 import { drawing } from "./drawing.js";
 import { influence } from "./influence.js";
 import { messages } from "./message.js";
 import { painter } from "./painter.js";
-import { makeStore, quietly } from "./store.js";
+import { presets } from "./presets.js";
+import { makeStore } from "./store.js";
 import { walk } from "./walk.js";
 
 const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
-const FEATURES = [walk, influence]; // each gets the stage, and finds its own part of the element
+const FEATURES = [presets, walk, compare, influence]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
@@ -29,10 +31,6 @@ export function mountExplorer(element, backendFor, ...more) {
   });
   store.ready.then(() => say.start(store.values()), () => still(element));
 
-  element.querySelector("[data-reset]").addEventListener("click", () => quietly(store.setAll)({}));
-  for (const button of element.querySelectorAll("[data-preset]")) {
-    button.addEventListener("click", () => quietly(store.setAll)(spec.presets[button.dataset.preset].values));
-  }
   for (const feature of [...FEATURES, ...more]) feature(stage);
 
   const values = () => Object.fromEntries(spec.steps.map(({ name, dims }) => [name, { dims, data: Array.from(store.values()[name], plain) }]));

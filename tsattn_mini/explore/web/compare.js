@@ -1,0 +1,71 @@
+// A pinned state: while the reader moves on, the pictures show the difference to it.
+import { fill, words } from "./words.js";
+import { exact, place, signed } from "./where.js";
+
+export function compare(stage) {
+  const { element, spec, pictures, paint, tell } = stage;
+  const say = words("compare"), button = element.querySelector("[data-pin]"), line = element.querySelector("[data-say]");
+  const plain = pictures.map(({ data, scale }) => ({ data, scale }));
+  let pinned;
+
+  button.addEventListener("click", () => {
+    if (pinned) unpin();
+    else pin();
+    button.textContent = pinned ? say.unpin : say.pin;
+    paint.show();
+    paint.finish();
+  });
+
+  function pin() {
+    pinned = { inputs: stage.inputs(), values: stage.values() };
+    pictures.forEach((picture, i) => {
+      const before = pinned.values[picture.step.name];
+      Object.assign(picture, { data: difference(plain[i].data, before), scale: plain[i].scale === "none" ? "none" : "signed", sign: true });
+      picture.figure.dataset.diff = say.badge;
+    });
+    tell(say.pinned);
+  }
+
+  function unpin() {
+    pinned = undefined;
+    pictures.forEach((picture, i) => {
+      Object.assign(picture, plain[i], { sign: false });
+      delete picture.figure.dataset.diff;
+    });
+    tell(say.unpinned);
+  }
+
+  // What a number is now, and what it was.
+  stage.describe = (step, i) => {
+    const now = stage.values()[step.name][i];
+    if (!pinned) return exact(now);
+    const before = pinned.values[step.name][i];
+    return fill(say.value, { now: exact(now), before: exact(before), by: signed(now - before) });
+  };
+
+  stage.on("rest", () => {
+    const moved = pinned && since(pinned.inputs, stage.inputs());
+    if (moved?.length) tell(`${line.textContent} ${fill(say.since, { moved: moved.join(", ") })}`);
+  });
+
+  function since(before, now) {
+    return spec.inputs.flatMap((input) => {
+      const [a, b] = [before[input.name], now[input.name]];
+      if (input.kind !== "cells") return a === b ? [] : [fill(say.moved, { name: input.label, before: a, now: b })];
+      const was = a.flat();
+      return b.flat().flatMap((v, i) => (v === was[i] ? [] : [fill(say.moved, { name: input.label + place(i, input, spec.labels), before: was[i], now: v })]));
+    });
+  }
+}
+
+// `now()` minus `before`, worked out once for each answer.
+function difference(now, before) {
+  let asked, answer;
+  return () => {
+    if (now() !== asked) {
+      asked = now();
+      answer = asked.map((v, i) => (v === before[i] ? v.constructor(0) : v - before[i])); // ∞ that stays did not move
+    }
+    return answer;
+  };
+}
