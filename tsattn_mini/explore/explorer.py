@@ -21,6 +21,7 @@ from tsattn_mini.explore.inputs import Choice, Input, Window, plain
 from tsattn_mini.explore.many import Many
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.explore.refusals import check_kinds, check_labels, check_shown, check_signature, failure
+from tsattn_mini.explore.stepbar import GIVEN, sources
 from tsattn_mini.figures import needs_digits, view_of
 from tsattn_mini.scales import meaning_of, number
 from tsattn_mini.trace import Trace, record
@@ -78,7 +79,7 @@ class Explorer(Element):
         self._many = Many(self._graphs)
         self._claim = claim(self.id)
         first = self._read(trace)
-        page = html.explorer(self._spec(title, first, asked), self._inputs, self._now, first)
+        page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace)
         super().__init__(kind="explorer", html=page, state={"inputs": self._now}, answer=_answer(first, None))
         self.set_trait("values", first)
         self.observe(self._moved, "state")
@@ -127,6 +128,8 @@ class Explorer(Element):
         tensors, options = self._tensors(state)
         with torch.no_grad(), warnings.catch_warnings(), record() as trace:
             warnings.simplefilter("ignore")  # a NaN or an empty row is seen, and said, on the picture
+            for name, tensor in tensors.items():
+                trace.follow(GIVEN + name, tensor)
             self._fn(**tensors, **options)
         return trace
 
@@ -198,14 +201,17 @@ class Explorer(Element):
                         "mask the rest")
             yield where, self._tensors(probe)[0], values
 
-    def _spec(self, title: str, first: dict[str, Tensor], asked: Mapping[str, Preset]) -> dict:
+    def _spec(self, title: str, first: dict[str, Tensor], asked: Mapping[str, Preset],
+              trace: Trace) -> dict:
         steps, seen = [], [first, *(self._read(self._run(moved)) for moved in self._presets.values())]
         for name, s in self._steps.items():
             states = [values[name] for values in seen]
+            made_from, handles = sources(trace, self._show, name)
             view = "digits" if any(map(needs_digits, states)) else view_of(s.axes, s.shape)
             steps.append({"name": name, "label": html.pretty(name), "axes": s.axes, "dims": list(s.shape), "eq": s.eq,
                           "note": s.note, "type": checks.dtype_name(first[name].dtype), "view": view,
-                          "scale": "fit" if view == "bars" else meaning_of(states)})
+                          "scale": "fit" if view == "bars" else meaning_of(states), "sources": made_from,
+                          "handles": handles})
         return {
             "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
             "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}

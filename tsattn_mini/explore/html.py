@@ -14,10 +14,12 @@ from torch import Tensor
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
+from tsattn_mini.explore.stepbar import equation, guide
 from tsattn_mini.explore.tokens import Tokens
 from tsattn_mini.explore.window import Window
 from tsattn_mini.figures import picture, span, unit_points
 from tsattn_mini.scales import number, shade, spread
+from tsattn_mini.trace import Trace
 
 OVERVIEW = 200  # points of a series in small
 
@@ -35,7 +37,7 @@ def pretty(name: str) -> str:
     return ("_" if subscript else " ").join(parts)
 
 
-def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:
+def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor], trace: Trace) -> str:
     """The element. `spec`: what the front end needs to know (see `Explorer._spec`), kept in the page as JSON."""
     say, key = words("explorer"), spec["id"]
     asks = "<span aria-hidden='true'> ?</span>"
@@ -44,8 +46,6 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
     controls = {name: _control(key, name, kind, values[name], spec["labels"]) for name, kind in inputs.items()}
     cells = "".join(c for name, c in controls.items() if isinstance(inputs[name], Cells))
     dials = "".join(c for name, c in controls.items() if not isinstance(inputs[name], Cells))
-    steps = "".join(f"<li><button type='button' data-go='{escape(s['name'])}' aria-pressed='{str(i == 0).lower()}'>"
-                    f"{escape(s['label'])}</button></li>" for i, s in enumerate(spec["steps"]))
     shown = "".join(_figure(s, first[s["name"]], spec["labels"]) for s in spec["steps"])
     return (
         f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' data-explorer='{escape(key)}' role='group' "
@@ -59,11 +59,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<button type='button' data-reset>{escape(say['reset'])}</button></div>{_questions(spec['presets'])}"
         f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
         f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
-        f"<div class='ts-guide ts-live'><div class='ts-walk'>"
-        f"<button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
-        f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
-        f"<button type='button' data-walk='1' aria-label='{escape(say['next'])}'>›</button></div>"
-        f"<p class='ts-caption' data-caption></p></div>"
+        f"{guide(spec, trace)}"
         f"<div class='ts-shown'>{shown}</div>"
         f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
@@ -96,13 +92,12 @@ def _json(spec: dict) -> str:
 
 def _figure(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:
     size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
-    eq = f"<span class='ts-eq'>{escape(step['eq'])}</span>" if step["eq"] else ""
     signed = step["view"] == "heat" and step["scale"] == "signed"
     top = f"{escape(words('explorer')['top'])} <span data-top>± {number(spread(x))}</span>"
     scale = f"<span class='ts-top'>{top}</span>" if signed else ""
     svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"], labels=labels)
     return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
-            f"<span class='ts-axes'>{escape(size)}</span>{scale}{eq}</figcaption>"
+            f"<span class='ts-axes'>{escape(size)}</span>{scale}{equation(step['eq'])}</figcaption>"
             f"<div class='ts-plot'>{svg}</div></figure>")
 
 

@@ -5,11 +5,11 @@ import { influence } from "./influence.js";
 import { messages } from "./message.js";
 import { painter } from "./painter.js";
 import { presets } from "./presets.js";
+import { steps } from "./steps.js";
 import { makeStore } from "./store.js";
-import { walk } from "./walk.js";
 
 const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
-const FEATURES = [presets, walk, compare, influence]; // each gets the stage, and finds its own part of the element
+const FEATURES = [presets, steps, compare, influence]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
