@@ -165,7 +165,8 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
                     if w >= 24 else "")
             out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
-    return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
+    meaning = " ts-gate" if scale == "gate" else ""
+    return drawn(f"heat{size}{meaning}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))
 
 

@@ -47,7 +47,7 @@ function exactly(rect, on) {
 }
 
 function quickly(plot) {
-  const theme = getComputedStyle(plot);
+  const theme = getComputedStyle(plot.querySelector("svg")); // a gate has colours of its own
   const [zero, warm, cool] = ["zero", "warm", "cool"].map((name) => theme.getPropertyValue(`--ts-${name}`));
   return (rect, on) => {
     rect.style.fill = `color-mix(in oklab, ${on > 0 ? warm : cool} ${(100 * Math.abs(on)).toFixed(1)}%, ${zero})`;

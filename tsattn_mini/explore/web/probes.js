@@ -8,6 +8,7 @@ import { clamp } from "./controls.js";
 
 export const MOST = 128; // cells in one go; of more, only those in sight
 const ROUNDING = 2 ** -20; // the last digits of float32
+const STAIRS = 2 ** -14; // below this share of a number, float32 itself climbs in steps
 const HALVINGS = 6;
 
 // `{ input, i?, by, range, per, up, down }` for every handle; `skipped` for those that cannot be tried.
@@ -53,7 +54,9 @@ export function leap(handle, a, b, c) {
 
 // Whether the three answers lie so unevenly that the number may jump (or only bends).
 export function uneven(handle, [a, b, c]) {
-  return handle.at && !handle.input.integer && Math.abs(c - 2 * b + a) > 0.5 * Math.max(Math.abs(c - b), Math.abs(b - a));
+  const most = Math.max(Math.abs(c - b), Math.abs(b - a));
+  if (!handle.at || handle.input.integer || most <= STAIRS * Math.max(Math.abs(a), Math.abs(b), Math.abs(c))) return false;
+  return Math.abs(c - 2 * b + a) > 0.5 * most;
 }
 
 // Halves the stretch in which most of the change lies, again and again: a change that stays whole is a jump.
