@@ -7,8 +7,10 @@ export function thumbs({ element, pictures, values, ready, on }, canvases) {
     pictures.forEach((picture, i) => thumb(canvases[i], picture, values()[picture.step.name], ink));
   };
   on("rest", draw);
-  ready.then(draw, () => {});
-  new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  ready.then(() => {
+    draw();
+    new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }, () => {});
 }
 
 function thumb(canvas, picture, data, ink) {
