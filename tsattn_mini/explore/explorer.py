@@ -16,7 +16,7 @@ from tsattn_mini import checks
 from tsattn_mini.explore import html
 from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
-from tsattn_mini.explore.ids import claim, free
+from tsattn_mini.explore.ids import called, claim, free
 from tsattn_mini.explore.inputs import Choice, Input, Window, plain
 from tsattn_mini.explore.many import Many
 from tsattn_mini.explore.presets import Preset
@@ -77,13 +77,18 @@ class Explorer(Element):
         self._labels = check_labels(labels, self._steps.values(), self._inputs.values())
         self._graphs = self._export()
         self._many = Many(self._graphs)
-        self._claim = claim(self.id)
+        self._claim = claim(self.id, self)
         first = self._read(trace)
         page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace)
         super().__init__(kind="explorer", html=page, state={"inputs": self._now}, answer=_answer(first, None))
         self.set_trait("values", first)
         self.observe(self._moved, "state")
         self.on_msg(self._asked)
+
+    @classmethod
+    def called(cls, id: str) -> "Explorer":
+        """The explorer with this id. Raises ValueError when the cell that makes it has not run in this kernel."""
+        return called(id)
 
     def set(self, **moved: Any) -> None:
         """Move inputs. Raises ValueError for a name that is no input, and for a value its handle cannot take."""

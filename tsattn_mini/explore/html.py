@@ -15,6 +15,7 @@ from torch import Tensor
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
 from tsattn_mini.explore.stepbar import equation, guide
+from tsattn_mini.explore.takehome import menu
 from tsattn_mini.explore.tokens import Tokens
 from tsattn_mini.explore.window import Window
 from tsattn_mini.figures import picture, span, unit_points
@@ -48,7 +49,8 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
     dials = "".join(c for name, c in controls.items() if not isinstance(inputs[name], Cells))
     shown = "".join(_figure(s, first[s["name"]], spec["labels"]) for s in spec["steps"])
     return (
-        f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' data-explorer='{escape(key)}' role='group' "
+        f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' id='explorer-{escape(key)}' "
+        f"data-explorer='{escape(key)}' role='group' "
         f"aria-label='{escape(spec['title'])}'>"
         f"<p class='ts-title'>{escape(spec['title'])}</p>"
         f"<noscript><style>.ts-live{{display:none!important}}</style>"
@@ -62,7 +64,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"{guide(spec, trace)}"
         f"<div class='ts-shown'>{shown}</div>"
         f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
-        f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
+        f"<p class='ts-say ts-live' data-say aria-live='polite'></p>{menu()}"
         f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
 
 

@@ -7,9 +7,10 @@ import { painter } from "./painter.js";
 import { presets } from "./presets.js";
 import { steps } from "./steps.js";
 import { makeStore } from "./store.js";
+import { take } from "./take.js";
 
 const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
-const FEATURES = [presets, steps, compare, influence]; // each gets the stage, and finds its own part of the element
+const FEATURES = [presets, steps, compare, influence, take]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
