@@ -3,6 +3,8 @@
 After each move the numbers must be those of the page's own graph, and the picture the one Python draws of them.
 """
 
+import re
+import unicodedata
 from math import floor, log10
 
 import numpy as np
@@ -18,7 +20,9 @@ WITH_EXPLORERS = pages("data-explorer=")
 NOT_NUMBERS = ["", "--", "9e", "abc", "1e400"]
 DRAG = 60  # pixels
 SHOWN_STEP = """el => [[...el.querySelectorAll("[data-go][aria-pressed=true]")].map(button => button.dataset.go),
-  [...el.querySelectorAll(".ts-now")].map(panel => panel.dataset.step), el.querySelector("[data-caption]").innerText]"""
+  [...el.querySelectorAll(".ts-now")].map(panel => panel.dataset.step), el.querySelector("[data-caption]").innerText,
+  [...el.querySelectorAll(".ts-panel.ts-from")].map(panel => panel.dataset.step),
+  [...el.querySelectorAll("[data-input].ts-from")].map(box => box.dataset.input)]"""
 
 
 @pytest.mark.parametrize("name", WITH_EXPLORERS)
@@ -155,10 +159,14 @@ def steps(live):
 
 
 def shows_step(live, i):
-    step, (pressed, framed, said) = live.spec["steps"][i], ask(live.at, SHOWN_STEP)
+    step, (pressed, framed, said, made_from, handles) = live.spec["steps"][i], ask(live.at, SHOWN_STEP)
     assert (pressed, framed) == ([step["name"]], [step["name"]])
-    for part in (step["label"], step["eq"], step["note"], *step["axes"].split(), *map(str, step["dims"])):
+    assert (sorted(made_from), sorted(handles)) == (sorted(step["sources"]), sorted(step["handles"]))
+    for part in (step["label"], step["note"], *step["axes"].split(), *map(str, step["dims"])):
         assert (part or "") in said
+    letters = re.sub(r"[\W\d_]+", "", unicodedata.normalize("NFKD", said))
+    for word in re.findall(r"[^\W\d_]{2,}", step["eq"] or ""):
+        assert re.sub(r"[\W\d_]+", "", unicodedata.normalize("NFKD", word)) in letters
 
 
 def reset(live, first):
