@@ -43,7 +43,8 @@ def page_of(make, folder):
     (folder / "page.html").write_text(
         "<!doctype html><html lang='en'><meta charset='utf8'><title>Explorers</title>"
         "<meta name='viewport' content='width=device-width'>"
-        "<link rel='stylesheet' href='ts/style.css'><script defer src='ts/book.js'></script>"
+        "<link rel='icon' href='data:,'><link rel='stylesheet' href='ts/style.css'>"
+        "<script defer src='ts/book.js'></script>"
         "<body><main>" + "".join(explorer.html for explorer in made) + "</main></body></html>", "utf8")
     yield folder
     for explorer in made:
@@ -51,11 +52,15 @@ def page_of(make, folder):
 
 
 @contextmanager
-def opened(browser, folder, **context):
-    """The page of `page_of` in a fresh window: by id its explorers. What goes wrong on it fails the test."""
+def opened(browser, folder, site=None, query="", **context):
+    """The page of `page_of` in a fresh window: by id its explorers. What goes wrong on it fails the test.
+
+    It is opened from the disk, or from the address `site` where `folder` is served.
+    """
     window, problems = browser.new_context(**context), []
-    page = watched(window, folder.as_uri(), problems)
-    page.goto((folder / "page.html").as_uri())
+    site = site or folder.as_uri() + "/"
+    page = watched(window, site, problems)
+    page.goto(f"{site}page.html{query}")
     yield {id: Live(page, spec) for id, spec in specs("page.html", folder).items()}
     window.close()
     assert problems == []
