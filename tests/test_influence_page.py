@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from live import ask
-from staged import opened, page_of
+from browsing import specs
+from live import Live, ask
+from staged import made_by, opened, page_of
 
 from tsattn_mini import step
 from tsattn_mini.explore import Cells, Choice, Explorer, Slider, Toggle
@@ -17,6 +18,9 @@ pytestmark = pytest.mark.browser
 SAY = words("influence")
 LIMIT = 300  # milliseconds for 128 cells
 Q = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])
+MARKS = """el => Object.fromEntries([...el.querySelectorAll("[data-input]")].map(box => [box.dataset.input,
+  [...box.querySelectorAll(".ts-sways span, .ts-sway-dial")].map(({ dataset, textContent }) =>
+    ({ kind: dataset.kind, sign: dataset.sign, slope: Number(dataset.slope), text: textContent }))]))"""
 CHOOSE = """async (el, step, i) => {
   await el.explorer.ready;
   const cell = el.querySelectorAll(`[data-step="${step}"] :is(.ts-cell, .ts-bar)`)[i];
@@ -30,13 +34,10 @@ CHOOSE = """async (el, step, i) => {
   }
   const took = performance.now() - start;
   await new Promise(later => setTimeout(later, 300));
-  const marks = box => [...box.querySelectorAll(".ts-sways span, .ts-sway-dial")].map(({ dataset, textContent }) =>
-    ({ kind: dataset.kind, sign: dataset.sign, slope: Number(dataset.slope), text: textContent }));
   const all = (where, what) => [...el.querySelectorAll(where)].map(what);
-  return { took, marks: Object.fromEntries(all("[data-input]", box => [box.dataset.input, marks(box)])),
-    said: el.querySelector("[data-sway]").innerText, list: all("[data-sway] li", item => item.textContent),
-    titles: all("[data-input] [title]", field => field.title) };
-}"""
+  return { took, marks: (MARKS)(el), said: el.querySelector("[data-sway]").innerText,
+    list: all("[data-sway] li", item => item.textContent), titles: all("[data-input] [title]", field => field.title) };
+}""".replace("MARKS", MARKS)
 
 
 def soften(q, tau, n, masked):
@@ -120,6 +121,64 @@ def test_slopes_are_central_differences_of_one_hundredth_of_the_range(live):
                             @ moved.mT, -1)[1, 1] for v, _ in ends]
         want = float((at[0] - at[1]) / (ends[0][0] - ends[1][0]))
         assert mark["slope"] == pytest.approx(want, rel=1e-3, abs=1e-5), k
+
+
+@pytest.mark.parametrize(("lesson", "id", "step", "i"), [
+    ("01_attention_by_hand", "attention-four-by-four", "A", 5), ("01_attention_by_hand", "five-scores-compete", "A", 1),
+    ("09_knowledge_guided_conditioning", "kgc", "A", 4), ("09_knowledge_guided_conditioning", "kgc", "Y_tilde", 2),
+    ("05_destationary_attention", "tau-delta-width", "A", 3)])
+def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served, lesson, id, step, i):
+    name = f"lessons/{lesson}.html"
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(served + name)
+    live = Live(page, specs(name)[id])
+    if step == "Y_tilde":
+        live.at.evaluate("el => el.explorer.ready")
+        live.at.locator("[data-step=Y_tilde] .ts-plot").focus()
+        for _ in range(i):
+            live.at.locator("[data-step=Y_tilde] .ts-plot").press("ArrowRight")
+        live.at.locator("[data-sway] p").get_by_text(re.compile("F 2] = .* by:")).wait_for()
+        marks = ask(live.at, MARKS)
+    else:
+        marks = chosen(live, step, i)["marks"]
+    first = {input["name"]: input["value"] for input in live.spec["inputs"]}
+    with made_by(lesson) as made:
+        for input in live.spec["inputs"]:
+            if input["kind"] == "choice":
+                assert marks[input["name"]][0]["kind"] == "skipped"
+                continue
+            for k, mark in enumerate(marks[input["name"]]):
+                want, size = difference(made[id], first, input, k, step, i)
+                noise = 4e-7 * size / span(input)
+                assert mark["slope"] == pytest.approx(want, rel=5e-3, abs=2e-4 * size + noise), (input["name"], k)
+                assert (mark["kind"] == "none") <= (abs(want) <= noise), (input["name"], k)
+    page.close()
+
+
+def span(input):
+    """Twice the step at which a handle is tried, in its own units."""
+    if input["kind"] == "toggle":
+        return 1
+    low, high = (np.log2([input["min"], input["max"]]) if input.get("log") else (input["min"], input["max"]))
+    return 2 if input.get("integer") else 0.02 * (high - low)
+
+
+def difference(explorer, first, input, k, step, i):
+    """The central difference of torch's own function over the same stretch, and how large the number is."""
+    name, value = input["name"], first[input["name"]]
+    if input["kind"] == "toggle":
+        ends, by = (False, True), 1
+    else:
+        x = np.array(value, np.float64).flatten()
+        to, back = (np.log2, np.exp2) if input.get("log") else (np.asarray, np.asarray)
+        at = [np.clip(back(to(x[k]) + sign * span(input) / 2), input["min"], input["max"]) for sign in (-1, 1)]
+        moved = [np.concatenate([x[:k], [v], x[k + 1:]]).reshape(np.shape(value)).tolist() for v in at]
+        ends, by = moved, float(to(at[1]) - to(at[0]))
+    found = []
+    for end in ends:
+        explorer.set(**{**first, name: end})
+        found.append(float(explorer.values[step].flatten()[i]))
+    return (found[1] - found[0]) / by, max(map(abs, found))
 
 
 def test_what_moves_nothing_is_exactly_none_and_a_lonely_row_says_so(live):

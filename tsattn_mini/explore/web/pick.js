@@ -77,7 +77,7 @@ function ground(picture) {
   const { step, figure } = picture, plot = figure.querySelector(".ts-plot");
   const places = { heat, digits: heat, bars, lines }[step.view](picture, plot);
   const kept = step.dims.map((n, axis) => axis).filter((axis) => step.dims[axis] > 1);
-  const across = places.across === undefined ? kept.at(-1) : kept[places.across];
+  const across = kept.at(places.across ?? -1);
   const down = kept.filter((axis) => axis !== across).at(-1), deep = kept.filter((axis) => axis !== across && axis !== down).at(-1);
   const ways = { ArrowRight: [across, 1], ArrowLeft: [across, -1], ArrowDown: [down, 1], ArrowUp: [down, -1], PageDown: [deep, 1], PageUp: [deep, -1],
     Home: [across, -Infinity], End: [across, Infinity] };
