@@ -48,8 +48,8 @@ def guided(prior):
 
 
 def explorers():
-    return [Explorer(attend, id="attend", inputs={"x": Cells(X, -3, 3, axes="L E"), "tau": Slider(1.0, 0.1, 4.0),
-                                                  "hide": Toggle(False)}),
+    handles = {"x": Cells(X, -3, 3, axes="L E"), "tau": Slider(1.0, 0.5, 4.0, step=0.25), "hide": Toggle(False)}
+    return [Explorer(attend, id="attend", inputs=handles),
             Explorer(guided, id="guided", show=["S", "gate", "A"],
                      inputs={"prior": Cells(torch.tensor([[0.9, 0.6, 0.1], [0.2, 0.7, 0.4]]), 0, 1, axes="N D")})]
 
@@ -131,6 +131,17 @@ def test_playing_walks_to_the_end_and_a_hand_stops_it(live):
     one.at.locator("[data-go=A]").click()
     one.page.clock.run_for(9000)
     assert (ask(one.at, NOW)["pressed"], ask(one.at, NOW)["playing"]) == (["A"], "false")
+
+
+def test_a_slider_with_a_step_stops_there_and_takes_typed_numbers_between(live):
+    one = live["attend"]
+    place, exact = one.box("tau").locator("input").all()
+    place.press("ArrowRight")
+    one.settled("an arrow key", tau=1.25)
+    exact.fill("1.1")
+    exact.press("Enter")
+    one.page.wait_for_timeout(100)
+    assert one.state()["inputs"]["tau"] == 1.1
 
 
 def test_reduced_motion_takes_the_play_button_away(browser, folder):

@@ -21,7 +21,7 @@ from tsattn_mini.explore.inputs import Choice, Input, Window, plain
 from tsattn_mini.explore.many import Many
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.explore.refusals import check_kinds, check_labels, check_shown, check_signature, failure
-from tsattn_mini.explore.stepbar import GIVEN, sources
+from tsattn_mini.explore.stepbar import GIVEN, alphabet, sources
 from tsattn_mini.figures import needs_digits, view_of
 from tsattn_mini.scales import meaning_of, number
 from tsattn_mini.trace import Trace, record
@@ -79,7 +79,8 @@ class Explorer(Element):
         self._many = Many(self._graphs)
         self._claim = claim(self.id, self)
         first = self._read(trace)
-        page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace)
+        page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace,
+                             alphabet(trace, fn))
         super().__init__(kind="explorer", html=page, state={"inputs": self._now}, answer=_answer(first, None))
         self.set_trait("values", first)
         self.observe(self._moved, "state")

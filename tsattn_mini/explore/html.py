@@ -38,7 +38,8 @@ def pretty(name: str) -> str:
     return ("_" if subscript else " ").join(parts)
 
 
-def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor], trace: Trace) -> str:
+def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor], trace: Trace,
+             letters: dict[str, str]) -> str:
     """The element. `spec`: what the front end needs to know (see `Explorer._spec`), kept in the page as JSON."""
     say, key = words("explorer"), spec["id"]
     asks = "<span aria-hidden='true'> ?</span>"
@@ -61,7 +62,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<button type='button' data-reset>{escape(say['reset'])}</button></div>{_questions(spec['presets'])}"
         f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
         f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
-        f"{guide(spec, trace)}"
+        f"{guide(spec, trace, letters)}"
         f"<div class='ts-shown'>{shown}</div>"
         f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>{menu()}"
@@ -110,7 +111,7 @@ def _control(key: str, name: str, kind: Input, value, labels: dict[str, list[str
             return _window(at, name, kind, value)
         case Slider():
             low, high, on = (log10(v) if kind.log else v for v in (kind.min, kind.max, value))
-            step = "1" if kind.integer else "any"
+            step = "1" if kind.integer else kind.step or "any"
             exact = escape(words("explorer")["exact"].format(name=pretty(name)))
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
                     f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' "

@@ -1,6 +1,6 @@
 """The step bar of an explorer: buttons and small pictures for the chain, and what there is to say about every step."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
 from tsattn_mini.explore.element import words
@@ -20,10 +20,15 @@ def sources(trace: Trace, shown: list[str], step: str) -> tuple[list[str], list[
     return [name for name in nearest if name in shown], inputs
 
 
-def alphabet(trace: Trace) -> dict[str, str]:
-    """What the letters of axes count, in the paper whose code made the steps: one letter may serve two papers."""
+def alphabet(trace: Trace, fn: Callable) -> dict[str, str]:
+    """What the letters of axes count, in the paper whose code made the steps or stands beside `fn`.
+
+    One letter may serve two papers.
+    """
     say = words("axes")
     modules = {call.module for step in trace.values() for call in step.where}
+    for thing in getattr(fn, "__globals__", {}).values():
+        modules |= {str(getattr(thing, name, "")) for name in ("__module__", "__name__")}
     found = dict(say["any"])
     for paper in say.keys() - {"any"}:
         if any(m.startswith(f"tsattn_mini.{paper}") for m in modules):
@@ -31,10 +36,10 @@ def alphabet(trace: Trace) -> dict[str, str]:
     return found
 
 
-def guide(spec: dict, trace: Trace) -> str:
-    """Buttons, chain and captions as HTML; `spec` is that of the whole explorer."""
+def guide(spec: dict, trace: Trace, letters: Mapping[str, str]) -> str:
+    """Buttons, chain and captions as HTML. `spec` is that of the whole explorer, `letters` its `alphabet`."""
     say = {key: escape(text) for key, text in words("steps").items()}
-    letters, labels = alphabet(trace), {s["name"]: s["label"] for s in spec["steps"]}
+    labels = {s["name"]: s["label"] for s in spec["steps"]}
     handles = {i["name"]: i["label"] for i in spec["inputs"]}
     chain = "".join(
         f"<li><button type='button' data-go='{escape(s['name'])}' aria-pressed='{str(i == 0).lower()}'>"
