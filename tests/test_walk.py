@@ -163,7 +163,7 @@ def shows_step(live, i):
     assert (sorted(made_from), sorted(handles)) == (sorted(step["sources"]), sorted(step["handles"]))
     for part in (step["label"], step["note"], *step["axes"].split(), *map(str, step["dims"])):
         assert (part or "") in said
-    for word in re.findall("[a-z]{2,}", step["eq"] or ""):
+    for word in re.findall("[a-z]{3,}", step["eq"] or ""):
         assert word in said or word == "sqrt"
 
 

@@ -51,7 +51,7 @@ def guide(spec: dict, trace: Trace, letters: Mapping[str, str]) -> str:
     return (f"<div class='ts-guide ts-live'><div class='ts-walk'>{walk(-1, say['previous'], '‹')}"
             f"<ol class='ts-steps' aria-label='{say['steps']}'>{chain}</ol>{walk(1, say['next'], '›')}"
             f"<button type='button' data-play aria-pressed='false' aria-label='{say['play']}'>{PLAY}</button></div>"
-            f"<div class='ts-caption' data-caption>{about}</div></div>")
+            f"<div class='ts-caption' data-caption aria-live='polite'>{about}</div></div>")
 
 
 def equation(eq: str | None) -> str:
