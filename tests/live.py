@@ -28,6 +28,27 @@ STATE = """el => ({
     [...box.querySelectorAll("input, select")].map(c => c.type === "checkbox" ? c.checked : c.value)])),
 })"""
 
+MARKS = """el => Object.fromEntries([...el.querySelectorAll("[data-input]")].map(box => [box.dataset.input,
+  [...box.querySelectorAll(".ts-sways span, .ts-sway-dial")].map(({ dataset, textContent }) =>
+    ({ kind: dataset.kind, sign: dataset.sign, slope: Number(dataset.slope), text: textContent }))]))"""
+CHOOSE = """async (el, step, i) => {
+  await el.explorer.ready;
+  const cell = el.querySelectorAll(`[data-step="${step}"] :is(.ts-cell, .ts-bar)`)[i];
+  const box = cell.getBoundingClientRect();
+  delete el.dataset.sways;
+  const start = performance.now();
+  cell.dispatchEvent(new MouseEvent("click", { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + 1 }));
+  while (el.dataset.sways !== "shown") {
+    if (performance.now() - start > 9000) throw new Error(el.querySelector("[data-sway]").textContent);
+    await new Promise(later => setTimeout(later));
+  }
+  const took = performance.now() - start;
+  await new Promise(later => setTimeout(later, 300));
+  const all = (where, what) => [...el.querySelectorAll(where)].map(what);
+  return { took, marks: (MARKS)(el), said: el.querySelector("[data-sway]").innerText,
+    list: all("[data-sway] li", item => item.textContent), titles: all("[data-input] [title]", field => field.title) };
+}""".replace("MARKS", MARKS)
+
 PLAIN = "(_, v) => typeof v === 'bigint' || (typeof v === 'number' && !Number.isFinite(v)) ? String(v) : v"
 
 
@@ -136,6 +157,10 @@ class Live:
                 return state
             if monotonic() > end:
                 raise AssertionError(f"{self.spec['id']}, {where}: " + "; ".join(faults))
+
+    def chosen(self, step, i):
+        """Click entry `i` of a heat map or bar chart: what marks, words and titles then say moves it, and how soon."""
+        return ask(self.at, CHOOSE, step, i)
 
     def hears(self, spoken):
         """Wait until the pictures say `spoken` to a listener; they speak once the hand rests."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from browsing import specs
-from live import Live, ask
+from live import MARKS, Live, ask
 from staged import made_by, opened, page_of
 
 from tsattn_mini import step
@@ -18,26 +18,6 @@ pytestmark = pytest.mark.browser
 SAY = words("influence")
 LIMIT = 300  # milliseconds for 128 cells
 Q = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])
-MARKS = """el => Object.fromEntries([...el.querySelectorAll("[data-input]")].map(box => [box.dataset.input,
-  [...box.querySelectorAll(".ts-sways span, .ts-sway-dial")].map(({ dataset, textContent }) =>
-    ({ kind: dataset.kind, sign: dataset.sign, slope: Number(dataset.slope), text: textContent }))]))"""
-CHOOSE = """async (el, step, i) => {
-  await el.explorer.ready;
-  const cell = el.querySelectorAll(`[data-step="${step}"] :is(.ts-cell, .ts-bar)`)[i];
-  const box = cell.getBoundingClientRect();
-  delete el.dataset.sways;
-  const start = performance.now();
-  cell.dispatchEvent(new MouseEvent("click", { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + 1 }));
-  while (el.dataset.sways !== "shown") {
-    if (performance.now() - start > 9000) throw new Error(el.querySelector("[data-sway]").textContent);
-    await new Promise(later => setTimeout(later));
-  }
-  const took = performance.now() - start;
-  await new Promise(later => setTimeout(later, 300));
-  const all = (where, what) => [...el.querySelectorAll(where)].map(what);
-  return { took, marks: (MARKS)(el), said: el.querySelector("[data-sway]").innerText,
-    list: all("[data-sway] li", item => item.textContent), titles: all("[data-input] [title]", field => field.title) };
-}""".replace("MARKS", MARKS)
 
 
 def soften(q, tau, n, masked):
@@ -85,10 +65,6 @@ def live(browser, folder):
         yield found
 
 
-def chosen(live, step, i):
-    return ask(live.at, CHOOSE, step, i)
-
-
 def gradient(fn, inputs, step, i):
     """Derivatives of entry `i` of a step by every float input, in double precision where `fn` allows it."""
     leaves = {name: x.clone().requires_grad_(x.is_floating_point()) for name, x in inputs.items()}
@@ -102,7 +78,7 @@ def gradient(fn, inputs, step, i):
 def test_slopes_are_the_gradients_of_torch(live):
     inputs = {"q": Q.double(), "tau": torch.tensor(1.0).double(), "n": torch.tensor(5), "masked": torch.tensor(False)}
     for i in (0, 4, 7):
-        marks = chosen(live["soft"], "A", i)["marks"]
+        marks = live["soft"].chosen("A", i)["marks"]
         want = gradient(soften, inputs, "A", i)
         np.testing.assert_allclose([m["slope"] for m in marks["q"]], want["q"].flatten(), rtol=2e-2, atol=2e-3)
         per_doubling = float(want["tau"]) * np.log(2)
@@ -111,7 +87,7 @@ def test_slopes_are_the_gradients_of_torch(live):
 
 def test_slopes_are_central_differences_of_one_hundredth_of_the_range(live):
     h = 0.06
-    marks = chosen(live["soft"], "A", 4)["marks"]["q"]
+    marks = live["soft"].chosen("A", 4)["marks"]["q"]
     for k, mark in enumerate(marks):
         ends = []
         for by in (h, -h):
@@ -140,7 +116,7 @@ def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served,
         live.at.locator("[data-sway] p").get_by_text(re.compile("F 2] = .* by:")).wait_for()
         marks = ask(live.at, MARKS)
     else:
-        marks = chosen(live, step, i)["marks"]
+        marks = live.chosen(step, i)["marks"]
     first = {input["name"]: input["value"] for input in live.spec["inputs"]}
     with made_by(lesson) as made:
         for input in live.spec["inputs"]:
@@ -182,17 +158,17 @@ def difference(explorer, first, input, k, step, i):
 
 
 def test_what_moves_nothing_is_exactly_none_and_a_lonely_row_says_so(live):
-    found = chosen(live["soft"], "still", 0)
+    found = live["soft"].chosen("still", 0)
     assert {m["kind"] for marks in found["marks"].values() for m in marks} == {"none"}
     assert {m["text"] for marks in found["marks"].values() for m in marks} == {SAY["markNone"]}
     assert SAY["noneAll"] in found["said"]
-    found = chosen(live["soft"], "S", 0)
+    found = live["soft"].chosen("S", 0)
     assert [m["kind"] for m in found["marks"]["q"]] == ["slope"] * 2 + ["none"] * 4
     assert SAY["noneCount"].format(count=7, all=9) in found["said"]
 
 
 def test_the_top_three_come_with_sign_and_number_and_the_row_shares_a_sum(live):
-    found = chosen(live["soft"], "A", 4)
+    found = live["soft"].chosen("A", 4)
     value = float(torch.softmax(Q @ Q.mT, -1)[1, 1])
     assert found["said"].startswith(SAY["value"].format(place="A[L 1, S green]", value=f"{value:.6g}"))
     assert len(found["list"]) == 3
@@ -203,16 +179,16 @@ def test_the_top_three_come_with_sign_and_number_and_the_row_shares_a_sum(live):
 
 def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
     live["jumpy"].at.evaluate("el => el.explorer.set('x', [0.49, 0, 0.0, 0.5])")
-    found = chosen(live["jumpy"], "hash", 1)
+    found = live["jumpy"].chosen("hash", 1)
     assert found["marks"]["n"][0]["kind"] == "jump"
     assert SAY["whole"] in found["said"]
     live["jumpy"].at.evaluate("el => el.explorer.set('x', [0.49, 0.4899, 0.005, 0.7])")
-    assert chosen(live["jumpy"], "kept", 1)["marks"]["x"][1]["kind"] == "jump"
-    assert [m["kind"] for m in chosen(live["jumpy"], "kept", 3)["marks"]["x"]] == ["none", "none", "none", "slope"]
+    assert live["jumpy"].chosen("kept", 1)["marks"]["x"][1]["kind"] == "jump"
+    assert [m["kind"] for m in live["jumpy"].chosen("kept", 3)["marks"]["x"]] == ["none", "none", "none", "slope"]
     live["jumpy"].at.evaluate("el => el.explorer.set('x', [0, 0, 0.005, 0.5])")
-    assert chosen(live["jumpy"], "bend", 0)["marks"]["x"][0]["kind"] == "slope"
-    assert chosen(live["jumpy"], "bend", 1)["marks"]["x"][1]["slope"] == 0
-    found = chosen(live["jumpy"], "bend", 2)
+    assert live["jumpy"].chosen("bend", 0)["marks"]["x"][0]["kind"] == "slope"
+    assert live["jumpy"].chosen("bend", 1)["marks"]["x"][1]["slope"] == 0
+    found = live["jumpy"].chosen("bend", 2)
     assert found["marks"]["x"][2]["kind"] == "jump"
     assert "jumps from 1 to -1 as x[S 2] goes down" in found["said"]
     assert found["marks"]["how"][0]["kind"] == "skipped"
@@ -220,11 +196,11 @@ def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
 
 
 def test_128_cells_take_less_than_the_limit(live):
-    chosen(live["many"], "out", 0)
+    live["many"].chosen("out", 0)
     took = []
     for i in (9, 18, 27):
         live["many"].at.evaluate("el => el.explorer.set('x', el.explorer.inputs().x.flat().map(v => v * 0.99))")
-        found = chosen(live["many"], "out", i)
+        found = live["many"].chosen("out", i)
         took.append(found["took"])
         assert sum(len(marks) for marks in found["marks"].values()) == 128
         assert sum(m["kind"] == "slope" for marks in found["marks"].values() for m in marks) == 16

@@ -8,6 +8,7 @@ from live import Live, shown_arrays
 
 pytestmark = pytest.mark.browser
 LESSON = "01_attention_by_hand"
+MEASURED = 300  # milliseconds until every influence is known
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,28 @@ def test_the_kernel_answers_a_slider(lab):
     assert seen[-1]["inputs"][slider["name"]] < slider["max"]
     numbers = [np.concatenate([x.ravel() for x in shown_arrays(state["values"], spec).values()]) for state in seen]
     assert len({tuple(x) for x in numbers}) == 3
+
+
+def test_the_kernel_measures_the_influences_that_the_page_measures(lab, browser, served):
+    name, id = f"lessons/{LESSON}.html", "attention-four-by-four"
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(served + name)
+    spec = specs(name)[id]
+    live, want = Live(lab, spec), Live(page, spec).chosen("A", 5)
+    got = live.chosen("A", 5)
+    page.close()
+    for input, marks in want["marks"].items():
+        assert [mark["kind"] for mark in got["marks"][input]] == [mark["kind"] for mark in marks]
+        slopes = [[mark["slope"] for mark in side] for side in (got["marks"][input], marks)]
+        np.testing.assert_allclose(*slopes, atol=2e-5)
+    assert got["list"] == want["list"]
+    live.at.evaluate("el => el.explorer.set('causal_mask', true)")
+    again = live.chosen("A", 6)
+    assert again["took"] < MEASURED
+    assert {mark["kind"] for marks in again["marks"].values() for mark in marks} == {"none", "slope"}
+    assert again["marks"]["causal_mask"][0]["kind"] == "slope"
+    live.box("causal_mask").locator("input").press("Space")
+    live.settled("a move after measuring", causal_mask=False)
 
 
 def test_a_question_answers_in_a_notebook_too(lab):
