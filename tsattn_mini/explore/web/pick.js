@@ -60,13 +60,13 @@ export function pick(pictures, { look, choose, drop }) {
   function mark(step, i) {
     marked = step && { field: grounds.get(step.name), i };
     chosen = step ? `${step.name} ${i}` : "";
-    redraw();
+    if (marked) marked.field.frame(frame.chosen, i, "ts-chosen");
+    else frame.chosen.remove();
   }
 
-  // A curve's point moves with its number.
+  // A curve's point moves with its number; cells and bars stay where they are.
   function redraw() {
-    if (marked) marked.field.frame(frame.chosen, marked.i, "ts-chosen");
-    else frame.chosen.remove();
+    if (marked?.field.moves) marked.field.frame(frame.chosen, marked.i, "ts-chosen");
   }
 
   return { mark, redraw };
@@ -134,6 +134,7 @@ function lines(picture, plot) {
     return { i, x: k / Math.max(1, points - 1), y: (Number(picture.data()[i]) - low) / (high - low) };
   };
   return {
+    moves: true,
     across: curves[0].by > 1 ? 0 : -1,
     find(event) {
       const at = inside(unit, event), last = Math.max(1, curves[0].points - 1);
