@@ -1,5 +1,6 @@
 // The chain in small: every shown step as a picture without numbers, drawn whenever the hand rests.
 import { shade, span, spread } from "./drawing.js";
+import { number } from "./number.js";
 
 export function thumbs({ element, pictures, values, ready, on }, canvases) {
   const draw = () => {
@@ -16,7 +17,7 @@ export function thumbs({ element, pictures, values, ready, on }, canvases) {
 function thumb(canvas, picture, data, ink) {
   const pen = canvas.getContext("2d");
   pen.clearRect(0, 0, canvas.width, canvas.height);
-  const draw = { lines, bars }[picture.step.view] ?? grid;
+  const draw = data.length === 1 ? lone : { lines, bars }[picture.step.view] ?? grid;
   draw(pen, canvas, Array.from(data, Number), picture, ink);
 }
 
@@ -34,6 +35,13 @@ function grid(pen, { width, height }, data, { step: { dims }, scale }, ink) {
   small.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(small, 0, 0, width, height);
+}
+
+function lone(pen, { width, height }, [value], picture, ink) {
+  pen.font = "24px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.fillStyle = ink.text;
+  pen.fillText(number(value), width / 2, height / 2 + 9, width);
 }
 
 function bars(pen, { width, height }, data, picture, ink) {
@@ -64,5 +72,5 @@ function inks(element) {
   const theme = getComputedStyle(element);
   const colour = (name) => theme.getPropertyValue(`--ts-${name}`).trim();
   const parts = (name) => [1, 3, 5].map((at) => parseInt(colour(name).slice(at, at + 2), 16));
-  return { zero: parts("zero"), warm: parts("warm"), gate: parts("gate"), cool: parts("cool"), curves: [0, 1, 2, 3, 4, 5].map((k) => colour(`curve${k}`)) };
+  return { text: colour("fg"), zero: parts("zero"), warm: parts("warm"), gate: parts("gate"), cool: parts("cool"), curves: [0, 1, 2, 3, 4, 5].map((k) => colour(`curve${k}`)) };
 }
