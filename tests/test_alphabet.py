@@ -42,9 +42,15 @@ def plain():
     step("x", torch.ones(2), axes="N")
 
 
-def test_a_letter_means_what_it_means_in_the_paper_at_hand():
-    nowhere = eval("lambda: None", {})
-    assert alphabet(recorded(guided), nowhere)["N"] == words("axes")["kite"]["N"]
-    assert alphabet(recorded(plain), eval("lambda: n", {"n": suffix_ngrams}))["N"] == words("axes")["engram"]["N"]
-    assert "N" not in alphabet(recorded(plain), nowhere)
-    assert alphabet(recorded(plain), nowhere)["B"] == words("axes")["any"]["B"]
+def beside(**names):
+    """A function of this module with `names` at hand."""
+    return eval("lambda: None", {"__name__": __name__, **names})
+
+
+def test_a_letter_means_what_it_means_in_the_paper_whose_code_made_the_steps():
+    say = words("axes")
+    assert alphabet(recorded(guided), beside())["N"] == say["kite"]["N"]
+    assert alphabet(recorded(guided), beside(f=suffix_ngrams))["N"] == say["kite"]["N"]
+    assert alphabet(recorded(plain), beside(f=suffix_ngrams))["N"] == say["engram"]["N"]
+    assert "N" not in alphabet(recorded(plain), beside())
+    assert alphabet(recorded(plain), beside())["B"] == say["any"]["B"]

@@ -21,14 +21,15 @@ def sources(trace: Trace, shown: list[str], step: str) -> tuple[list[str], list[
 
 
 def alphabet(trace: Trace, fn: Callable) -> dict[str, str]:
-    """What the letters of axes count, in the paper whose code made the steps or stands beside `fn`.
+    """What the letters of axes count in the paper whose code made the steps; one letter may serve two papers.
 
-    One letter may serve two papers.
+    Where `fn` made every step itself, it is the paper whose code `fn` has at hand.
     """
     say = words("axes")
-    modules = {call.module for step in trace.values() for call in step.where}
-    for thing in getattr(fn, "__globals__", {}).values():
-        modules |= {str(getattr(thing, name, "")) for name in ("__module__", "__name__")}
+    modules = {step.where[0].module for step in trace.values() if step.where} - {getattr(fn, "__module__", "")}
+    if not modules:
+        modules = {str(getattr(thing, name, "")) for thing in getattr(fn, "__globals__", {}).values()
+                   for name in ("__module__", "__name__")}
     found = dict(say["any"])
     for paper in say.keys() - {"any"}:
         if any(m.startswith(f"tsattn_mini.{paper}") for m in modules):
