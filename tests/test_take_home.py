@@ -20,6 +20,14 @@ pytestmark = pytest.mark.browser
 SAY = words("take")
 TURN = "(el, name, value) => el.explorer.set(name, value).then(() => 1)"
 BIG = 2**60 + 1
+DYES = """el => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  return [...el.querySelectorAll("[data-step=y] .ts-cell rect")].map(rect => {
+    pen.fillStyle = getComputedStyle(rect).fill;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  });
+}"""
 
 
 def odd(x, tau, on, how):
@@ -102,6 +110,9 @@ def test_the_svg_needs_no_style_sheet_and_says_what_the_page_says(live, theme):
     on_page = [marks(plot.inner_html())[0] for plot in live.at.locator(".ts-plot").all()]
     in_file = [part.text or "" for svg in inner for part in svg.iter() if part.tag.endswith("}text")]
     assert in_file == [text for texts in on_page for text in texts]
+    dyes = [part.get("fill") for part in inner[0].iter() if part.tag.endswith("}rect")]
+    assert dyes == [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in ask(live.at, DYES)]
+    assert len(set(dyes)) > 3
     for spec in live.spec["steps"]:
         assert spec["label"] in "".join(sheet.itertext())
     assert "softmax(τ x)" in "".join(sheet.itertext())
