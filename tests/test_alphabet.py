@@ -12,19 +12,21 @@ from tsattn_mini.explore.stepbar import alphabet
 from tsattn_mini.kite.gate import knowledge_guided
 
 
-def letters_of(table):
-    """The first column of one of the tables of axes on the notation page."""
-    return re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", table, re.M)
+def tables():
+    """Paper → the letters of its table of axes; the first table is for all of them."""
+    page = (ROOT / "book/notation.md").read_text("utf8").partition("## Tensors")[0]
+    _, *parts = re.split(r"^\| letter \| counts(?:, in (\w+))? \|", page, flags=re.M)
+    rows = [re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", table, re.M) for table in parts[1::2]]
+    return {(paper or "any").lower(): {letter for row in table for letter in row if letter}
+            for paper, table in zip(parts[::2], rows, strict=True)}
 
 
 def test_every_letter_of_the_notation_page_has_words_and_no_other():
-    page = (ROOT / "book/notation.md").read_text("utf8").partition("## Tensors")[0]
-    tables = {"any": page.partition("in KITE")[0], "kite": page.partition("in KITE")[2].partition("in Engram")[0],
-              "engram": page.partition("in Engram")[2]}
-    for paper, table in tables.items():
-        listed = {letter for pair in letters_of(table) for letter in pair if letter}
-        assert listed <= words("axes")[paper].keys(), paper
-        assert words("axes")[paper].keys() - listed <= words("axes")["any"].keys(), paper
+    say, listed = words("axes"), tables()
+    assert {"any", "kite", "engram"} <= listed.keys() == say.keys()
+    for paper, letters in listed.items():
+        assert letters <= say[paper].keys(), paper
+        assert say[paper].keys() - letters <= listed["any"], paper
 
 
 def recorded(make, *given):

@@ -73,3 +73,18 @@ def test_a_question_answers_in_a_notebook_too(lab):
         heard.add((says.get_attribute("data-verdict"), says.inner_text()))
     assert len(heard) == question.get_by_role("radio").count() > 1
     assert sorted(verdict for verdict, _ in heard).count("right") == 1
+
+
+def test_the_step_bar_and_what_is_taken_home_work_in_a_notebook_too(lab):
+    explorer = lab.locator("[data-explorer='attention-four-by-four']")
+    explorer.locator("[data-go=logits]").press("Enter")
+    said = explorer.locator("[data-caption]").inner_text()
+    assert "QK / q.shape[-1] ** 0.5" in said
+    assert "from QK" in said
+    assert explorer.locator("[data-about=logits] math").first.is_visible()
+    of_the_cell = lab.locator("[data-explorer='five-scores-compete'] [data-about=grown] code")
+    assert of_the_cell.text_content() == "torch.exp(s - s.max())"
+    explorer.locator("[data-take] summary").press("Enter")
+    explorer.locator("[data-python]").get_by_text('Explorer.called("attention-four-by-four")').wait_for()
+    assert not explorer.locator("[data-copy=link]").is_visible(), "the address is JupyterLab's"
+    assert "s=" not in lab.url
