@@ -80,6 +80,28 @@ def test_a_number_under_the_pointer_tells_both_values(live):
     assert views.at.locator(".ts-tip").inner_text() == f"S[L 2, S 3] = {want}"
 
 
+def test_what_moved_since_the_pin_is_named_as_far_as_it_can_be_heard(live):
+    views = live["views"]
+    views.at.locator("[data-pin]").click()
+    views.at.evaluate("el => el.explorer.set('x', el.explorer.inputs().x.flat().map((v, i) => i % 2 ? v + 1 : v))")
+    views.at.page.get_by_text("x[L 0, S 1] -1.25 → -0.25").wait_for()
+    said = views.state()["message"]
+    assert said.count("→") == 4
+    assert SAY["more"].format(count=2) in said
+
+
+def test_both_values_fit_beside_a_number_on_a_phone(browser, folder):
+    with opened(browser, folder, viewport={"width": 390, "height": 844}) as live:
+        views = live["views"]
+        views.at.locator("[data-pin]").click()
+        views.at.evaluate("el => el.explorer.set('tau', 2.123456)")
+        views.at.locator("[data-step=A] .ts-cell").nth(3).hover()
+        tip = views.at.locator(".ts-tip").bounding_box()
+        assert tip["x"] >= 0
+        assert tip["x"] + tip["width"] <= 390
+        assert views.at.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_a_preset_that_asks_moves_after_the_guess_and_then_answers(live):
     views = live["views"]
     question, answer = (views.at.get_by_text(text) for text in (QUESTION, ANSWER))

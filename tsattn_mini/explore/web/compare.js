@@ -2,6 +2,8 @@
 import { fill, words } from "./words.js";
 import { exact, place, signed } from "./where.js";
 
+const MOST = 4; // moved entries that are named
+
 export function compare(stage) {
   const { element, spec, pictures, paint, tell } = stage;
   const say = words("compare"), button = element.querySelector("[data-pin]"), line = element.querySelector("[data-say]");
@@ -48,14 +50,23 @@ export function compare(stage) {
     if (moved?.length) tell(`${line.textContent} ${fill(say.since, { moved: moved.join(", ") })}`);
   });
 
+  // Which inputs moved, entry by entry; as the graph sees them, in float32.
   function since(before, now) {
-    return spec.inputs.flatMap((input) => {
-      const [a, b] = [before[input.name], now[input.name]];
-      if (input.kind !== "cells") return a === b ? [] : [fill(say.moved, { name: input.label, before: a, now: b })];
-      const was = a.flat();
-      return b.flat().flatMap((v, i) => (v === was[i] ? [] : [fill(say.moved, { name: input.label + place(i, input, spec.labels), before: was[i], now: v })]));
-    });
+    const all = spec.inputs.flatMap((input) => [before[input.name]].flat(2).map((was, i) => {
+      const is = [now[input.name]].flat(2)[i];
+      const name = input.label + (input.kind === "cells" ? place(i, input, spec.labels) : "");
+      return same(was, is) ? "" : fill(say.moved, { name, before: short(was), now: short(is) });
+    })).filter(Boolean);
+    return all.length > MOST ? [...all.slice(0, MOST), fill(say.more, { count: all.length - MOST })] : all;
   }
+}
+
+function same(a, b) {
+  return a === b || (typeof a === "number" && Math.fround(a) === Math.fround(b));
+}
+
+function short(v) {
+  return typeof v === "number" ? exact(v) : v;
 }
 
 // `now()` minus `before`, worked out once for each answer.
