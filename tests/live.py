@@ -28,6 +28,27 @@ STATE = """el => ({
     [...box.querySelectorAll("input, select")].map(c => c.type === "checkbox" ? c.checked : c.value)])),
 })"""
 
+MARKS = """el => Object.fromEntries([...el.querySelectorAll("[data-input]")].map(box => [box.dataset.input,
+  [...box.querySelectorAll(".ts-sways span, .ts-sway-dial")].map(({ dataset, textContent }) =>
+    ({ kind: dataset.kind, sign: dataset.sign, slope: Number(dataset.slope), text: textContent }))]))"""
+CHOOSE = """async (el, step, i) => {
+  await el.explorer.ready;
+  const cell = el.querySelectorAll(`[data-step="${step}"] :is(.ts-cell, .ts-bar)`)[i];
+  const box = cell.getBoundingClientRect();
+  delete el.dataset.sways;
+  const start = performance.now();
+  cell.dispatchEvent(new MouseEvent("click", { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + 1 }));
+  while (el.dataset.sways !== "shown") {
+    if (performance.now() - start > 9000) throw new Error(el.querySelector("[data-sway]").textContent);
+    await new Promise(later => setTimeout(later));
+  }
+  const took = performance.now() - start;
+  await new Promise(later => setTimeout(later, 300));
+  const all = (where, what) => [...el.querySelectorAll(where)].map(what);
+  return { took, marks: (MARKS)(el), said: el.querySelector("[data-sway]").innerText,
+    list: all("[data-sway] li", item => item.textContent), titles: all("[data-input] [title]", field => field.title) };
+}""".replace("MARKS", MARKS)
+
 PLAIN = "(_, v) => typeof v === 'bigint' || (typeof v === 'number' && !Number.isFinite(v)) ? String(v) : v"
 
 
@@ -137,6 +158,10 @@ class Live:
             if monotonic() > end:
                 raise AssertionError(f"{self.spec['id']}, {where}: " + "; ".join(faults))
 
+    def chosen(self, step, i):
+        """Click entry `i` of a heat map or bar chart: what marks, words and titles then say moves it, and how soon."""
+        return ask(self.at, CHOOSE, step, i)
+
     def hears(self, spoken):
         """Wait until the pictures say `spoken` to a listener; they speak once the hand rests."""
         end = monotonic() + PATIENCE
@@ -152,7 +177,7 @@ class Live:
             name = step["name"]
             if not (off := apart(want[name], shown[name])) <= PARITY:
                 faults.append(f"{name} is off by {off:.1e}: {shown[name].tolist()}, not {want[name].tolist()}")
-            elif why := picture_fault(step, shown[name], *state["plots"][name]):
+            elif why := picture_fault(step, shown[name], *state["plots"][name], self.spec["labels"]):
                 faults.append(f"the picture of {name} {why}")
         for input in self.spec["inputs"]:
             if not reads(input, state["inputs"][input["name"]], state["controls"][input["name"]]):
@@ -160,10 +185,11 @@ class Live:
         return faults
 
 
-def picture_fault(step, values, svg, top):
+def picture_fault(step, values, svg, top, labels=None):
     """None when the front end drew what Python draws for these values, else what differs."""
     x = torch.tensor(values, dtype=getattr(torch, step["type"]))
-    texts, numbers = marks(picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"]))
+    texts, numbers = marks(picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"],
+                                   labels=labels))
     drawn_texts, drawn = marks(svg)
     if texts != drawn_texts:
         return f"says {drawn_texts}, not {texts}"

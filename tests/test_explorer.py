@@ -192,7 +192,7 @@ def test_functions_that_do_not_fit_are_refused():
     raises("inputs: fn does not take 'tau'; it takes q", fn=lambda q: step("q", q, axes="L E"))
     raises("inputs: fn needs 'more', but no handle has that name: q, tau", fn=lambda q, tau, more: None)
     raises("inputs: expected at least one handle", inputs={})
-    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice, Toggle or Tokens, got float",
+    raises(r"inputs\['tau'\]: expected Slider, Cells, Choice, Toggle, Tokens or Window, got float",
            inputs={"q": handles()["q"], "tau": 1.0})
     raises("show: no step 'B'; fn names S, A", show=["B"])
     raises("show: expected different names", show=["S", "S"])
@@ -256,6 +256,9 @@ def test_an_id_is_given_once():
     (lambda: Slider(0.5, 0, 1, log=True), "a log slider needs min > 0, got 0"),
     (lambda: Slider(0.5, 0, 1, integer=True), "value: expected a whole number, got 0.5"),
     (lambda: Slider(True, 0, 1), "expected a finite number"),
+    (lambda: Slider(0, 0, 1, step=0), "step: expected a number above 0 and up to 1, got 0"),
+    (lambda: Slider(0, 0, 1, step=1.5), "step: expected a number above 0 and up to 1, got 1.5"),
+    (lambda: Slider(1, 1, 2, log=True, step=0.5), "step: expected None for a log or an integer slider"),
     (lambda: Cells(torch.tensor([0.0, math.nan]), 0, 1, axes="S"), r"got nan at index \(1,\)"),
     (lambda: Cells(torch.tensor([[0.0, 3.0]]), 0, 1, axes="L S"), r"between 0 and 1, got 3.0 at index \(0, 1\)"),
     (lambda: Cells(torch.zeros(2), 0, 1, axes="L S"), r"axes: expected 1 words for shape \(2,\)"),

@@ -1,17 +1,15 @@
 """One formula, three runs: torch in the lesson, the page's graph in Python, and the same graph in the browser."""
 
 import json
-import warnings
 
-import nbformat
 import numpy as np
 import pytest
 import torch
-from browsing import ROOT, pages, specs, watched
+from browsing import pages, specs, watched
 from live import PARITY, Graph, Live, apart, ask, shown_arrays
+from staged import made_by
 
 from tsattn_mini.engram.tokenizer import Tokenizer
-from tsattn_mini.explore.explorer import Explorer
 
 pytestmark = pytest.mark.browser
 RANDOM = 20
@@ -27,23 +25,9 @@ RUN = """async (el, states) => {
 
 @pytest.fixture(scope="module", params=pages("data-explorer="))
 def lesson(request):
-    """A lesson's page and, by id, the explorers its cells make; torch keeps the lesson's settings meanwhile."""
-    path = ROOT / "lessons" / f"{request.param.removeprefix('lessons/').removesuffix('.html')}.ipynb"
-    made, dtype = {}, torch.get_default_dtype()
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("default")
-        patch.delenv("TSATTN_BOOK", raising=False)
-        patch.chdir(path.parent)
-        # The page brings the graphs that are compared, so none is exported here.
-        patch.setattr(Explorer, "_export", lambda explorer: made.setdefault(explorer.id, explorer) and {})
-        namespace = {"__name__": path.stem}
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code":
-                exec(compile(cell.source, f"{path.name}:{cell.id}", "exec"), namespace)
+    """A lesson's page and, by id, the explorers its cells make."""
+    with made_by(request.param.removeprefix("lessons/").removesuffix(".html")) as made:
         yield request.param, made
-    for explorer in made.values():
-        explorer.close()
-    torch.set_default_dtype(dtype)
 
 
 def states(spec):

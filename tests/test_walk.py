@@ -3,6 +3,7 @@
 After each move the numbers must be those of the page's own graph, and the picture the one Python draws of them.
 """
 
+import re
 from math import floor, log10
 
 import numpy as np
@@ -18,7 +19,9 @@ WITH_EXPLORERS = pages("data-explorer=")
 NOT_NUMBERS = ["", "--", "9e", "abc", "1e400"]
 DRAG = 60  # pixels
 SHOWN_STEP = """el => [[...el.querySelectorAll("[data-go][aria-pressed=true]")].map(button => button.dataset.go),
-  [...el.querySelectorAll(".ts-now")].map(panel => panel.dataset.step), el.querySelector("[data-caption]").innerText]"""
+  [...el.querySelectorAll(".ts-now")].map(panel => panel.dataset.step), el.querySelector("[data-caption]").innerText,
+  [...el.querySelectorAll(".ts-panel.ts-from")].map(panel => panel.dataset.step),
+  [...el.querySelectorAll("[data-input].ts-from")].map(box => box.dataset.input)]"""
 
 
 @pytest.mark.parametrize("name", WITH_EXPLORERS)
@@ -132,6 +135,8 @@ def presets(live, still):
     seen = [live.state()]
     for preset in live.spec["presets"]:
         live.at.get_by_role("button", name=preset["label"], exact=True).press("Enter")
+        if "question" in preset:
+            live.at.get_by_role("button", name=words("ask")["move"]).press("Enter")
         seen.append(live.settled(preset["label"], **preset["values"]))
         still = [input for input in still if not moved(live, move(live, input))]
     assert len(seen) == 1 or moved(live, seen), f"{live.spec['id']}: no preset moves a number"
@@ -153,10 +158,13 @@ def steps(live):
 
 
 def shows_step(live, i):
-    step, (pressed, framed, said) = live.spec["steps"][i], ask(live.at, SHOWN_STEP)
+    step, (pressed, framed, said, made_from, handles) = live.spec["steps"][i], ask(live.at, SHOWN_STEP)
     assert (pressed, framed) == ([step["name"]], [step["name"]])
-    for part in (step["label"], step["eq"], step["note"], *step["axes"].split(), *map(str, step["dims"])):
+    assert (sorted(made_from), sorted(handles)) == (sorted(step["sources"]), sorted(step["handles"]))
+    for part in (step["label"], step["note"], *step["axes"].split(), *map(str, step["dims"])):
         assert (part or "") in said
+    for word in re.findall("[a-z]{3,}", step["eq"] or ""):
+        assert word in said or word == "sqrt"
 
 
 def reset(live, first):

@@ -7,17 +7,19 @@ a value into the drawing, so that a page can update it without knowing how it wa
 * bars and lines are drawn in unit coordinates, and a transform puts them in place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 from itertools import product
-from math import inf, isfinite, isnan, sqrt
+from math import isfinite
 
 import torch
 from torch import Tensor
 
+from tsattn_mini.scales import brief, number, scale_of, shade, spread
+
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
+LONGEST = 14  # letters of a row's name
 ZERO, WARM, COOL = (245, 245, 242), (240, 138, 36), (74, 144, 226)
 
 
@@ -84,16 +86,13 @@ def needs_digits(x: Tensor) -> bool:
     return x.dtype == torch.int64 and bool(((x >= 100_000) | (x <= -100_000)).any())
 
 
-def scale_of(x: Tensor) -> str:
-    """`"unit"` when every value lies in 0 … 1, else `"signed"`."""
-    x = x.double()
-    return "unit" if bool(((x >= 0) & (x <= 1)).all()) else "signed"
-
-
-def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str) -> str:
+def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str,
+            labels: Mapping[str, Sequence[str]] | None = None) -> str:
     """The drawing itself: one or more `<svg>`; `label` is what a screen reader says before the numbers.
 
-    Axes of size 1 are left out.
+    Axes of size 1 are left out. `labels` gives the places along an axis names instead of 0, 1, 2. On the scale
+    `"fit"` bars fill their whole height, from the lowest number to the highest with 0 among them, and a lone number
+    has no colour of its own, since there is nothing to compare it with.
 
     Raises:
         ValueError: when `axes` and `x` differ in rank, or a bar chart is asked of more than one axis.
@@ -102,67 +101,20 @@ def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str) -> str:
         raise ValueError(f"axes: expected {x.ndim} words for shape {tuple(x.shape)}, got {axes!r}")
     kept = [(a, n) for a, n in zip(axes.split(), x.shape, strict=True) if n > 1]
     words, shape = [a for a, _ in kept], [n for _, n in kept]
+    names = [list((labels or {}).get(a, map(str, range(n)))) for a, n in kept]
     values = x.detach().reshape(shape)
     if view == "bars":
         if len(shape) > 1:
             raise ValueError(f"bars: expected one axis, got {axes!r} of shape {tuple(x.shape)}")
-        return _bars(values.reshape(-1), words[0] if words else "", label)
+        draw = _fitted if scale == "fit" else _bars
+        return draw(values.reshape(-1), words[0] if words else "", label, names[0] if names else ["0"])
     if view == "lines":
-        return _lines(values, words, label)
+        return _lines(values, words, label, names)
     top = spread(values)
     grids = product(*(range(n) for n in values.shape[:-2]))
     return "".join(_grid(values[at], words[-2:], label, ", ".join(
-        f"{w} {i}" for w, i in zip(words[:-2], at, strict=True)), scale, top, view == "digits") for at in grids)
-
-
-def spread(x: Tensor) -> float:
-    """The largest finite magnitude: what the ends of a signed colour scale and of a bar stand for."""
-    finite = x[torch.isfinite(x)].abs().double()
-    return float(finite.max()) if finite.numel() and float(finite.max()) > 0 else 1.0
-
-
-def number(v: float) -> str:
-    """A number for a cell: three significant places or so, never more than seven characters.
-
-    The front end's `number.js` writes the same text, for `brief` too; a test compares them.
-    """
-    if isnan(v):
-        return "NaN"
-    if v in (inf, -inf):
-        return "∞" if v > 0 else "-∞"
-    size = abs(v)
-    if size == 0:
-        return "0"
-    if size >= 1e5 or size < 1e-3:
-        return _exponential(v, 1)
-    if v == int(v):
-        return str(int(v))
-    return _round(Decimal(v), 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0)
-
-
-def brief(v: float) -> str:
-    """A number for a narrow cell, four characters or so: .24, -1.3, 12, and .00 for what is small but not 0."""
-    if not isfinite(v):
-        return number(v)
-    size = abs(v)
-    if v == 0 or (v == int(v) and size < 1000):
-        return str(int(v))
-    if size >= 999.5:
-        return _exponential(v, 0)
-    text = _round(Decimal(v), 0 if size >= 9.95 else 1 if size >= 0.995 else 2)
-    return ".00" if text in ("0.00", "-0.00") else text.replace("0.", ".", 1) if size < 0.995 else text
-
-
-def _exponential(v: float, places: int) -> str:
-    exponent = Decimal(abs(v)).adjusted()
-    digits = _round(Decimal(v).scaleb(-exponent), places)
-    if digits.lstrip("-").startswith("10"):
-        digits, exponent = digits.replace("10", "1", 1), exponent + 1
-    return f"{digits}e{exponent}"
-
-
-def _round(v: Decimal, places: int) -> str:
-    return str(v.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+        f"{w} {n[i]}" for w, n, i in zip(words[:-2], names, at, strict=False)), scale, top, view == "digits",
+        names[-2:]) for at in grids)
 
 
 def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> Figure:
@@ -192,17 +144,20 @@ def cell_size(columns: int) -> tuple[int, int]:
         (12, 12) if columns <= 24 else (7, 7)
 
 
-def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float, digits: bool) -> str:
+def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float, digits: bool,
+          names: Sequence[Sequence[str]]) -> str:
     x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape))
     w, h = (158, 28) if digits else cell_size(x.shape[1])
     write, size = (str, " ts-digits") if digits else (brief, " ts-brief") if w < 40 else (number, "")
-    left, up = (26 if len(words) == 2 else 4), (34 if name else 18)
+    widest = max(len(n) for n in names[0]) if len(words) == 2 else 0
+    left, up = (max(26, 8 + 6 * min(widest, LONGEST)) if len(words) == 2 else 4), (34 if name else 18)
     out = [f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>"] if name else []
     if w >= 24 and words:
-        out += [_tick(left + (j + .5) * w, up - 5, str(j)) for j in range(x.shape[1])]
+        out += [_tick(left + (j + .5) * w, up - 5, _cut(n, w // 6)) for j, n in enumerate(names[-1])]
     if w >= 24 and len(words) == 2:
         out += [_tick(left - 10, up - 5, f"{words[0]}\\{words[1]}")]
-        out += [_tick(left - 9, up + (i + .65) * h, str(i)) for i in range(x.shape[0])]
+        out += [_tick(left - 9 if left == 26 else left / 2, up + (i + .65) * h, _cut(n, LONGEST))
+                for i, n in enumerate(names[0])]
     for i, row in enumerate(x.tolist()):
         for j, v in enumerate(row):
             on = shade(v, scale, top)
@@ -210,18 +165,13 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
                     if w >= 24 else "")
             out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
                        f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
-    return drawn(f"heat{size}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
+    meaning = " ts-gate" if scale == "gate" else ""
+    return drawn(f"heat{size}{meaning}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))
 
 
-def shade(v: float, scale: str, top: float) -> float:
-    """Where `v` lies on the colour scale: -1 … 1 for ±`top` (`"signed"`), 0 … 1 for its root (`"unit"`).
-
-    The root tells small weights apart: of twelve keys none has much more than a tenth. 0 if `v` is not finite.
-    """
-    if not isfinite(v):
-        return 0.0
-    return sqrt(min(1.0, max(0.0, v))) if scale == "unit" else min(1.0, max(-1.0, v / top))
+def _cut(name: str, room: int) -> str:
+    return name if len(name) <= room else name[:max(1, room - 1)] + "…"
 
 
 def _rgb(on: float) -> str:
@@ -233,32 +183,59 @@ def _tick(x: float, y: float, text: str) -> str:
     return f"<text class='ts-tick' x='{x:g}' y='{y:g}'>{escape(text)}</text>"
 
 
-def _bars(x: Tensor, word: str, label: str) -> str:
+def _bars(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
+    """Bars up and down from a line in the middle."""
     n, top, half = x.numel(), spread(x), 44
-    w = 52 if n <= 6 else 40 if n <= 12 else max(5, 480 // n)
-    out = []
+    w, out = _bar_width(n), []
     for i, v in enumerate(x.tolist()):
         on = shade(v, "signed", top)
         out.append(f"<rect class='ts-bar' x='{i + .12:g}' y='{min(on, 0):.3g}' width='.76' height='{abs(on):.3g}' "
                    f"fill='{_rgb(1)}'/>")
-    marks = [_tick(4 + (i + .5) * w, 2 * half + 32, str(i)) for i in range(n)] if w >= 34 else []
-    texts = [f"<text class='ts-value' x='{4 + (i + .5) * w:g}' y='12'>{number(v)}</text>"
-             for i, v in enumerate(x.tolist())] if w >= 34 else []
     inside = (f"<g transform='translate(4 {half + 18}) scale({w} {-half})'>{''.join(out)}</g>"
-              f"<line class='ts-zero' x1='4' x2='{4 + n * w}' y1='{half + 18}' y2='{half + 18}'/>"
-              + "".join(texts + marks))
-    return drawn("bars", 8 + n * w, 2 * half + (38 if w >= 34 else 20), _spoken(f"{label} along {word}", x), inside)
+              f"<line class='ts-zero' x1='4' x2='{4 + n * w}' y1='{half + 18}' y2='{half + 18}'/>")
+    return _barred(x, f"{label} along {word}", names, 2 * half, inside)
 
 
-def _keys(word: str, rows: int, left: int, width: int) -> list[tuple[int, str]]:
-    """Where each curve's key stands and what it says; the word is left out where it would not fit `rows` times."""
-    apart, names = 45 + 7 * len(word), [f"{word} {i}" for i in range(rows)]
+def _fitted(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
+    """Bars from the line of 0, which stands where the lowest and the highest number just fit."""
+    n, height = x.numel(), 88
+    ends = [0.0, *(v for v in x.double().tolist() if isfinite(v))]
+    low, size = min(ends), max(ends) - min(ends) or 1.0
+    out = []
+    for i, v in enumerate(x.double().tolist()):
+        on = v / size if isfinite(v) else 0.0
+        out.append(f"<rect class='ts-bar' x='{i + .12:g}' y='{min(on, 0) - low / size:.3g}' width='.76' "
+                   f"height='{abs(on):.3g}' fill='{_rgb(1)}'/>")
+    inside = (f"<g transform='translate(4 {height + 18}) scale({_bar_width(n)} {-height})'>{''.join(out)}"
+              f"<line class='ts-zero' x1='0' x2='{n}' y1='{-low / size:.3g}' y2='{-low / size:.3g}' "
+              "vector-effect='non-scaling-stroke'/></g>")
+    return _barred(x, f"{label} along {word}", names, height, inside)
+
+
+def _bar_width(n: int) -> int:
+    return 52 if n <= 6 else 40 if n <= 12 else max(5, 480 // n)
+
+
+def _barred(x: Tensor, label: str, names: Sequence[str], height: int, inside: str) -> str:
+    """Bars with a number above and a name below each, where there is room."""
+    n, w = x.numel(), _bar_width(x.numel())
+    marks = [_tick(4 + (i + .5) * w, height + 32, _cut(name, w // 6)) for i, name in enumerate(names)]
+    texts = [f"<text class='ts-value' x='{4 + (i + .5) * w:g}' y='12'>{number(v)}</text>"
+             for i, v in enumerate(x.tolist())]
+    more, room = ("".join(texts + marks), 38) if w >= 34 else ("", 20)
+    return drawn("bars", 8 + n * w, height + room, _spoken(label, x), inside + more)
+
+
+def _keys(word: str, names: Sequence[str], left: int, width: int) -> list[tuple[int, str]]:
+    """Where each curve's key stands and what it says; the word is left out where it would not fit everywhere."""
+    rows, longest = len(names), max(map(len, names))
+    apart, said = 38 + 7 * (len(word) + longest), [f"{word} {n}" for n in names]
     if rows * apart > width + 12:
-        apart, names = 45, [str(i) for i in range(rows)]
-    return [(left + apart * i, name) for i, name in enumerate(names)]
+        apart, said = min(38 + 7 * longest, (width + 12) // rows), names
+    return [(left + apart * i, _cut(name, max(1, (apart - 26) // 6))) for i, name in enumerate(said)]
 
 
-def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
+def _lines(values: Tensor, words: Sequence[str], label: str, names: Sequence[Sequence[str]]) -> str:
     """`data-from`, `data-by` and `data-points` say where in the flat tensor a curve lies."""
     width, height, left = 300, 110, 52
     down = len(words) == 2 and words[0] in CURVE_AXES and words[1] not in CURVE_AXES  # time runs down the columns
@@ -267,7 +244,8 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
     curves = [f"<polyline class='ts-line ts-line{i % 6}' data-from='{i if down else i * n}' "
               f"data-by='{rows if down else 1}' data-points='{n}' points='{unit_points(row, low, high)}'/>"
               for i, row in enumerate(x)]
-    keys = _keys(words[1 if down else 0], rows, left, width) if 1 < rows <= 6 else []
+    keys = _keys(words[1 if down else 0], names[1 if down else 0], left, width) if 1 < rows <= 6 else []
+    times = names[0 if down else -1] if names else ["0"]
     legend = "".join(f"<path class='ts-line ts-line{i}' d='M{x} {height + 38}h18'/>"
                      f"<text class='ts-key' x='{x + 22}' y='{height + 42}'>{escape(key)}</text>"
                      for i, (x, key) in enumerate(keys))
@@ -275,7 +253,7 @@ def _lines(values: Tensor, words: Sequence[str], label: str) -> str:
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
               f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
-              + _tick(left, height + 25, "0") + _tick(left + width, height + 25, str(x.shape[-1] - 1))
+              + _tick(left, height + 25, times[0]) + _tick(left + width, height + 25, times[-1])
               + _tick(left + width / 2, height + 25, word) + legend)
     spoken = _spoken(f"{label} along {word}", x)
     return drawn("lines", left + width + 12, height + (46 if legend else 30), spoken, inside)

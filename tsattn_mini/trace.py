@@ -11,6 +11,7 @@
 The open traces live in a plain list. A `ContextVar` would stop `torch.export` at the first step.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from tsattn_mini.figures import Figure, Table
 from tsattn_mini.flow import flow_chart, group_chart
+from tsattn_mini.source import Call, Line, calls, line_of
 
 _open: list["Trace"] = []
 _scopes: list[str] = []
@@ -43,10 +45,16 @@ class Step:
     sources: tuple[str, ...]
     meaning: str | None
     version: int
+    where: tuple[Call, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.tensor.shape)
+
+    @property
+    def code(self) -> Line | None:
+        """The line of code that made it; None where its source cannot be read."""
+        return line_of(self.where)
 
 
 class Trace(Mapping[str, Step]):
@@ -92,6 +100,11 @@ class Trace(Mapping[str, Step]):
             return flow_chart(nodes)
         return group_chart(nodes, {s.name: s.meaning or s.name for s in self._steps.values()})
 
+    def follow(self, name: str, tensor: Tensor) -> None:
+        """From here on `tensor` counts as a source called `name`, although no step has named it."""
+        if self._origins:
+            self._origins.rename(tensor, name)
+
     def pick(self, *names: str) -> "Trace":
         """Only the steps `names`, in the order they are given; arrows reach over the steps left out.
 
@@ -108,7 +121,7 @@ class Trace(Mapping[str, Step]):
         found, seen, todo = {}, set(), list(self[name].sources)
         while todo:
             source = todo.pop(0)
-            if source in names:
+            if source in names or source not in self._steps:
                 found[source] = None
             elif source not in seen:
                 seen.add(source)
@@ -121,7 +134,8 @@ class Trace(Mapping[str, Step]):
         self._check_axes(name, tensor, axes)
         sources = self._origins.rename(tensor, name) if self._origins else ()
         meaning = _meanings[-1] if _meanings else None
-        self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version)
+        where = calls(sys._getframe(2)) if self._origins else ()  # the caller of `step`; exporting looks at no frames
+        self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version, where)
 
     def _check_axes(self, name: str, tensor: Tensor, axes: str) -> None:
         words, shape = axes.split(), tuple(tensor.shape)

@@ -1,9 +1,9 @@
 """`Explorer`: a function of named steps, with handles. In Jupyter the kernel answers; in the book its graph does."""
 
-import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -16,13 +16,17 @@ from tsattn_mini import checks
 from tsattn_mini.explore import html
 from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
-from tsattn_mini.explore.ids import claim, free
-from tsattn_mini.explore.inputs import Choice, Input, plain
-from tsattn_mini.figures import needs_digits, number, scale_of, view_of
+from tsattn_mini.explore.ids import called, claim, free
+from tsattn_mini.explore.inputs import Choice, Input, Window, plain
+from tsattn_mini.explore.many import Many
+from tsattn_mini.explore.presets import Preset
+from tsattn_mini.explore.refusals import check_kinds, check_labels, check_shown, check_signature, failure
+from tsattn_mini.explore.stepbar import GIVEN, alphabet, sources
+from tsattn_mini.figures import needs_digits, view_of
+from tsattn_mini.scales import meaning_of, number
 from tsattn_mini.trace import Trace, record
 
 MOST_GRAPHS = 8
-FLOAT32 = "explorers run in float32, so convert what fn takes from outside with .float()"
 
 
 class Explorer(Element):
@@ -30,11 +34,12 @@ class Explorer(Element):
 
     Args:
         fn: ordinary torch code that calls `step`; takes the inputs by name. It runs in float32.
-        inputs: name → `Slider`, `Cells`, `Choice`, `Toggle` or `Tokens`.
+        inputs: name → `Slider`, `Cells`, `Choice`, `Toggle`, `Tokens` or `Window`.
         show: the steps to draw, in order; all of them when left out.
-        presets: label → the inputs to set; the others go back to their first values.
+        presets: label → the inputs to set; the others go back to their first values. A `Preset` asks first.
         title: what the reader sees above it.
         id: unique on a page; the title in lower case with hyphens when left out.
+        labels: axis → the names of its places, such as `{"V": ["temperature", "load"]}`, shown instead of 0, 1.
 
     `values` holds the shown tensors at the current inputs, `set(tau=2.0)` moves inputs, and `observe(callback)`
     calls back after every answer with a change whose `new` is `values`, until `unobserve(callback)`.
@@ -50,31 +55,41 @@ class Explorer(Element):
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str] | None = None,
-                 presets: Mapping[str, Mapping[str, Any]] | None = None, title: str = "",
-                 id: str | None = None) -> None:
-        _check_kinds(fn, inputs, show, presets)
-        self._fn, self._inputs = fn, dict(inputs)
+                 presets: Mapping[str, Mapping[str, Any] | Preset] | None = None, title: str = "",
+                 id: str | None = None, labels: Mapping[str, Sequence[str]] | None = None) -> None:
+        check_kinds(fn, inputs, show, presets)
+        self._inputs = dict(inputs)
         self.id = id or re.sub(r"[^\w]+", "-", title.lower()).strip("-")
         if not re.fullmatch(r"[\w-]+", self.id):
             raise ValueError("id: expected letters, digits and hyphens (or a title to take them from), "
                              f"got {self.id!r}")
-        _check_signature(fn, self._inputs)
+        check_signature(fn, self._inputs)
+        self._fn = partial(_cut_windows, fn, self._inputs)
         self._now = {name: plain(kind.value) for name, kind in self._inputs.items()}
-        self._presets = {label: self._merge(moved, self._now, f"presets[{label!r}]")
-                         for label, moved in (presets or {}).items()}
+        asked = {label: p if isinstance(p, Preset) else Preset(p) for label, p in (presets or {}).items()}
+        self._presets = {label: self._merge(p.values, self._now, f"presets[{label!r}]") for label, p in asked.items()}
         try:
             trace = self._run(self._now)
         except Exception as error:
-            raise _failure("the first values", error) from error
-        self._show = _check_shown(trace, show)
+            raise failure("the first values", error) from error
+        self._show = check_shown(trace, show)
         self._steps = {name: trace[name] for name in self._show}
+        self._labels = check_labels(labels, self._steps.values(), self._inputs.values())
         self._graphs = self._export()
-        self._claim = claim(self.id)
+        self._many = Many(self._graphs)
+        self._claim = claim(self.id, self)
         first = self._read(trace)
-        super().__init__(kind="explorer", html=html.explorer(self._spec(title, first), self._inputs, self._now, first),
-                         state={"inputs": self._now}, answer=_answer(first, None))
+        page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace,
+                             alphabet(trace, fn))
+        super().__init__(kind="explorer", html=page, state={"inputs": self._now}, answer=_answer(first, None))
         self.set_trait("values", first)
         self.observe(self._moved, "state")
+        self.on_msg(self._asked)
+
+    @classmethod
+    def called(cls, id: str) -> "Explorer":
+        """The explorer with this id. Raises ValueError when the cell that makes it has not run in this kernel."""
+        return called(id)
 
     def set(self, **moved: Any) -> None:
         """Move inputs. Raises ValueError for a name that is no input, and for a value its handle cannot take."""
@@ -119,6 +134,8 @@ class Explorer(Element):
         tensors, options = self._tensors(state)
         with torch.no_grad(), warnings.catch_warnings(), record() as trace:
             warnings.simplefilter("ignore")  # a NaN or an empty row is seen, and said, on the picture
+            for name, tensor in tensors.items():
+                trace.follow(GIVEN + name, tensor)
             self._fn(**tensors, **options)
         return trace
 
@@ -142,6 +159,17 @@ class Explorer(Element):
             self._answer(self._merge(change.new["inputs"], self._now), turn)
         except Exception as error:  # it has to reach the reader, not the server's log
             self.answer = {"turn": turn, "error": str(error)}
+
+    def _asked(self, _: Any, question: dict, buffers: list) -> None:
+        """The front end asks for one step at many states; the current state stays. The turn number goes back."""
+        try:
+            states = [self._merge(moved, self._merge(question["base"], self._now)) for moved in question["moves"]]
+            found = [self._many("|".join(options.values()), tensors, question["step"])
+                     for tensors, options in map(self._tensors, states)]
+        except Exception as error:  # as in `_moved`
+            self.send({"turn": question.get("turn"), "error": str(error)})
+        else:
+            self.send({"turn": question["turn"]}, found)
 
     def _export(self) -> dict[str, bytes]:
         """One graph per combination of options, each compared with `fn` at every end of every handle."""
@@ -170,7 +198,7 @@ class Explorer(Element):
             try:
                 values = self._read(self._run(probe))
             except Exception as error:
-                raise _failure(where, error) from error
+                raise failure(where, error) from error
             for name, x in values.items():
                 if x.shape != self._steps[name].tensor.shape:
                     raise ValueError(
@@ -179,20 +207,23 @@ class Explorer(Element):
                         "mask the rest")
             yield where, self._tensors(probe)[0], values
 
-    def _spec(self, title: str, first: dict[str, Tensor]) -> dict:
-        steps = []
+    def _spec(self, title: str, first: dict[str, Tensor], asked: Mapping[str, Preset],
+              trace: Trace) -> dict:
+        steps, seen = [], [first, *(self._read(self._run(moved)) for moved in self._presets.values())]
         for name, s in self._steps.items():
-            states = [first[name], *(self._read(self._run(p))[name] for p in self._presets.values())]
-            signed = any(scale_of(x) == "signed" for x in states)
+            states = [values[name] for values in seen]
+            made_from, handles = sources(trace, self._show, name)
+            view = "digits" if any(map(needs_digits, states)) else view_of(s.axes, s.shape)
             steps.append({"name": name, "label": html.pretty(name), "axes": s.axes, "dims": list(s.shape), "eq": s.eq,
-                          "note": s.note, "type": checks.dtype_name(first[name].dtype),
-                          "view": "digits" if any(map(needs_digits, states)) else view_of(s.axes, s.shape),
-                          "scale": "signed" if signed else "unit"})
+                          "note": s.note, "type": checks.dtype_name(first[name].dtype), "view": view,
+                          "scale": "fit" if view == "bars" else meaning_of(states), "sources": made_from,
+                          "handles": handles})
         return {
             "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
             "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}
                        for n, k in self._inputs.items()],
-            "presets": [{"label": label, "values": moved} for label, moved in self._presets.items()],
+            "presets": [{"label": label, "values": self._presets[label], **p.asks()} for label, p in asked.items()],
+            "labels": self._labels,
             "graphs": {key: html.zipped(g) for key, g in self._graphs.items()} if in_book() else {},
         }
 
@@ -204,62 +235,9 @@ class _Values(dict):
         raise KeyError(f"no shown step {name!r}; shown: {', '.join(self)}")
 
 
-def _check_kinds(fn: Any, inputs: Any, show: Any, presets: Any) -> None:
-    if not callable(fn):
-        raise ValueError(f"fn: expected a function, got {type(fn).__name__}")
-    mappings = {"inputs": inputs, "presets": {} if presets is None else presets}
-    if isinstance(presets, Mapping):
-        mappings |= {f"presets[{label!r}]": moved for label, moved in presets.items()}
-    for name, given in mappings.items():
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{name}: expected a dict, got {type(given).__name__}")
-    if isinstance(show, str):
-        raise ValueError(f"show: expected a list of step names, got the word {show!r}")
-
-
-def _check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
-    if not inputs:
-        raise ValueError("inputs: expected at least one handle, got none")
-    for name, kind in inputs.items():
-        if not isinstance(kind, Input):
-            raise ValueError(f"inputs[{name!r}]: expected Slider, Cells, Choice, Toggle or Tokens, got "
-                             f"{type(kind).__name__}")
-    parameters = inspect.signature(fn).parameters.values()
-    takes = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    needs = [p.name for p in parameters if p.name in takes and p.default is p.empty]
-    anything = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    for name in inputs:
-        if name not in takes and not anything:
-            raise ValueError(f"inputs: fn does not take {name!r}; it takes {', '.join(takes) or 'nothing'}")
-    for name in needs:
-        if name not in inputs:
-            raise ValueError(f"inputs: fn needs {name!r}, but no handle has that name: {', '.join(inputs)}")
-
-
-def _check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
-    if not trace:
-        raise ValueError("fn: calls no step(...), so there is nothing to show; "
-                         "name a tensor with step(name, tensor, axes=…)")
-    shown = list(trace) if show is None else list(show)
-    for name in shown:
-        if name not in trace:
-            raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
-        if name in ("", "__proto__"):
-            raise ValueError(f"fn: expected a step name that the page can use, got {name!r}")
-        if 0 in trace[name].shape:
-            raise ValueError(f"fn: expected at least one entry along every axis of step {name!r}, "
-                             f"got shape {trace[name].shape}")
-        kind = trace[name].tensor.dtype
-        if kind not in (torch.float32, torch.int64) and presentable(trace[name].tensor).dtype != torch.int64:
-            raise ValueError(f"fn: step {name!r} is {checks.dtype_name(kind)}; {FLOAT32}")
-    if not shown or len(set(shown)) != len(shown):
-        raise ValueError(f"show: expected different names of steps, got {shown}")
-    return shown
-
-
-def _failure(where: str, error: Exception) -> ValueError:
-    hint = f"; {FLOAT32}" if re.search("dtype|scalar type", str(error)) else ""
-    return ValueError(f"fn: fails at {where}: {error}{hint}")
+def _cut_windows(fn: Callable, inputs: Mapping[str, Input], **given: Any) -> None:
+    """`fn` with the stretch of the series where a `Window` says only where it starts."""
+    fn(**{name: inputs[name].cut(x) if isinstance(inputs[name], Window) else x for name, x in given.items()})
 
 
 def _answer(values: dict[str, Tensor], turn: int | None) -> dict:

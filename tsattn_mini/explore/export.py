@@ -76,7 +76,7 @@ def compare(graph: bytes, states: Iterator[tuple[str, dict[str, Tensor], dict[st
     Raises:
         ValueError: where they differ by more than `PARITY` of the array's largest number.
     """
-    session = onnxruntime.InferenceSession(graph, _one_thread(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(graph, one_thread(), providers=["CPUExecutionProvider"])
     wanted = {i.name for i in session.get_inputs()}
     for where, inputs, expected in states:
         feeds = {f"in/{name}": t.numpy() for name, t in inputs.items() if f"in/{name}" in wanted}
@@ -136,7 +136,8 @@ def _strip(model: onnx.ModelProto) -> None:
     clear(model)
 
 
-def _one_thread() -> onnxruntime.SessionOptions:
+def one_thread() -> onnxruntime.SessionOptions:
+    """Options of a session that is asked small questions."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3

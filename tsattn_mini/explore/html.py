@@ -14,8 +14,15 @@ from torch import Tensor
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
+from tsattn_mini.explore.stepbar import equation, guide
+from tsattn_mini.explore.takehome import menu
 from tsattn_mini.explore.tokens import Tokens
-from tsattn_mini.figures import number, picture, shade, spread
+from tsattn_mini.explore.window import Window
+from tsattn_mini.figures import picture, span, unit_points
+from tsattn_mini.scales import number, shade, spread
+from tsattn_mini.trace import Trace
+
+OVERVIEW = 200  # points of a series in small
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda": "λ",
          "mu": "μ", "sigma": "σ", "tau": "τ", "omega": "ω"}
@@ -31,36 +38,46 @@ def pretty(name: str) -> str:
     return ("_" if subscript else " ").join(parts)
 
 
-def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor]) -> str:
+def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str, Tensor], trace: Trace,
+             letters: dict[str, str]) -> str:
     """The element. `spec`: what the front end needs to know (see `Explorer._spec`), kept in the page as JSON."""
     say, key = words("explorer"), spec["id"]
-    presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}</button>"
+    asks = "<span aria-hidden='true'> ?</span>"
+    presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}{asks * ('question' in p)}</button>"
                       for i, p in enumerate(spec["presets"]))
-    controls = {name: _control(key, name, kind, values[name]) for name, kind in inputs.items()}
+    controls = {name: _control(key, name, kind, values[name], spec["labels"]) for name, kind in inputs.items()}
     cells = "".join(c for name, c in controls.items() if isinstance(inputs[name], Cells))
     dials = "".join(c for name, c in controls.items() if not isinstance(inputs[name], Cells))
-    steps = "".join(f"<li><button type='button' data-go='{escape(s['name'])}' aria-pressed='{str(i == 0).lower()}'>"
-                    f"{escape(s['label'])}</button></li>" for i, s in enumerate(spec["steps"]))
-    shown = "".join(_figure(s, first[s["name"]]) for s in spec["steps"])
+    shown = "".join(_figure(s, first[s["name"]], spec["labels"]) for s in spec["steps"])
     return (
-        f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' data-explorer='{escape(key)}' role='group' "
+        f"<div class='ts-explorer tex2jax_ignore mathjax_ignore' id='explorer-{escape(key)}' "
+        f"data-explorer='{escape(key)}' role='group' "
         f"aria-label='{escape(spec['title'])}'>"
         f"<p class='ts-title'>{escape(spec['title'])}</p>"
         f"<noscript><style>.ts-live{{display:none!important}}</style>"
         f"<p class='ts-still'>{escape(say['still'])}</p></noscript>"
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
-        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
+        f"<button type='button' data-pin>{escape(words('compare')['pin'])}</button>"
+        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>{_questions(spec['presets'])}"
         f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
         f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
-        f"<div class='ts-guide ts-live'><div class='ts-walk'>"
-        f"<button type='button' data-walk='-1' aria-label='{escape(say['previous'])}'>‹</button>"
-        f"<ol class='ts-steps' aria-label='{escape(say['steps'])}'>{steps}</ol>"
-        f"<button type='button' data-walk='1' aria-label='{escape(say['next'])}'>›</button></div>"
-        f"<p class='ts-caption' data-caption></p></div>"
+        f"{guide(spec, trace, letters)}"
         f"<div class='ts-shown'>{shown}</div>"
-        f"<p class='ts-say ts-live' data-say aria-live='polite'></p>"
+        f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
+        f"<p class='ts-say ts-live' data-say aria-live='polite'></p>{menu()}"
         f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
+
+
+def _questions(presets: list[dict]) -> str:
+    """The question box: one sheet for each preset that asks, all on one place, so that turning them moves nothing."""
+    say = words("ask")
+    sheets = "".join(
+        f"<div class='ts-sheet' data-sheet='{i}'><p>{escape(p['question'])}</p>"
+        f"<button type='button' data-guess='{i}'>{escape(say['move'])}</button>"
+        f"<p class='ts-answer'>{escape(p['answer'])}</p></div>" for i, p in enumerate(presets) if "question" in p)
+    hint = f"<p class='ts-sheet ts-open' data-sheet=''>{escape(say['hint'])}</p>"
+    return f"<div class='ts-ask ts-live' aria-live='polite'>{hint}{sheets}</div>" if sheets else ""
 
 
 def pack(first: dict[str, Tensor]) -> str:
@@ -76,24 +93,25 @@ def _json(spec: dict) -> str:
     return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _figure(step: dict, x: Tensor) -> str:
+def _figure(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:
     size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
-    eq = f"<span class='ts-eq'>{escape(step['eq'])}</span>" if step["eq"] else ""
     signed = step["view"] == "heat" and step["scale"] == "signed"
     top = f"{escape(words('explorer')['top'])} <span data-top>± {number(spread(x))}</span>"
     scale = f"<span class='ts-top'>{top}</span>" if signed else ""
-    svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"])
+    svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"], labels=labels)
     return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
-            f"<span class='ts-axes'>{escape(size)}</span>{scale}{eq}</figcaption>"
+            f"<span class='ts-axes'>{escape(size)}</span>{scale}{equation(step['eq'])}</figcaption>"
             f"<div class='ts-plot'>{svg}</div></figure>")
 
 
-def _control(key: str, name: str, kind: Input, value) -> str:
+def _control(key: str, name: str, kind: Input, value, labels: dict[str, list[str]]) -> str:
     label, at = escape(pretty(name)), f"{escape(key)}-{escape(name)}"
     match kind:
+        case Window():
+            return _window(at, name, kind, value)
         case Slider():
             low, high, on = (log10(v) if kind.log else v for v in (kind.min, kind.max, value))
-            step = "1" if kind.integer else "any"
+            step = "1" if kind.integer else kind.step or "any"
             exact = escape(words("explorer")["exact"].format(name=pretty(name)))
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
                     f"<input type='range' id='{at}' min='{low!r}' max='{high!r}' step='{step}' "
@@ -108,7 +126,7 @@ def _control(key: str, name: str, kind: Input, value) -> str:
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
                     f"<input type='checkbox' id='{at}' autocomplete='off'{' checked' if value else ''}></div>")
         case Cells():
-            return _cells(name, kind, kind.tensor(value))
+            return _cells(name, kind, kind.tensor(value), labels)
         case Tokens():
             return _tokens(at, name, kind, value)
 
@@ -125,6 +143,26 @@ def _tokens(at: str, name: str, kind: Tokens, text: str) -> str:
             f"<ol class='ts-chips' aria-label='{pieces}'>{chips}</ol><p class='ts-note' id='{at}-note'></p></div>")
 
 
+def _window(at: str, name: str, kind: Window, start: int) -> str:
+    """A slider over the start, a field for it, and above both the series in small with the window on it."""
+    say, label = words("window"), escape(pretty(name))
+    x = kind.series.reshape(len(kind.series), -1)
+    every = max(1, len(x) // OVERVIEW)
+    low, high = span(x)
+    curves = "".join(f"<polyline class='ts-line ts-line{i % 6}' points='{unit_points(row[::every], low, high)}'/>"
+                     for i, row in enumerate(x.T[:6]))
+    said = escape(say["series"].format(name=pretty(name), count=len(x), length=kind.length))
+    return (f"<div class='ts-control ts-window' data-input='{escape(name)}'>"
+            f"<svg class='ts-lines ts-overview' viewBox='0 0 1 1' preserveAspectRatio='none' role='img' "
+            f"aria-label='{said}'><rect class='ts-stretch' x='{start / len(x):.6g}' y='0' "
+            f"width='{kind.length / len(x):.6g}' height='1'/><g transform='matrix(1 0 0 -.9 0 .95)'>{curves}</g></svg>"
+            f"<label for='{at}'>{label}</label>"
+            f"<input type='range' id='{at}' min='0' max='{kind.last}' step='1' value='{start}' autocomplete='off'>"
+            f"<input type='text' class='ts-number' inputmode='numeric' value='{start}' autocomplete='off' "
+            f"aria-label='{escape(say['start'].format(name=pretty(name)))}'>"
+            f"<span class='ts-axes' data-stretch>{start} … {start + kind.length - 1}</span></div>")
+
+
 def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> str:
     """A field for a typed number. Phones show digits; a keypad for decimals has no minus."""
     pad = "decimal" if kind.min >= 0 else "text"
@@ -132,14 +170,15 @@ def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> s
             f"aria-label='{label}'>")
 
 
-def _cells(name: str, kind: Cells, x: Tensor) -> str:
+def _cells(name: str, kind: Cells, x: Tensor, labels: dict[str, list[str]]) -> str:
     words_, top = kind.axes.split(), spread(x)
     grid = x.reshape(-1, x.shape[-1])
     cells = ""
     for i, row in enumerate(grid.tolist()):
         for j, v in enumerate(row):
             at = [i, j][-x.ndim:]
-            spoken = ", ".join([pretty(name), *(f"{a} {n}" for a, n in zip(words_, at, strict=True))])
+            places = [f"{a} {labels[a][n] if a in labels else n}" for a, n in zip(words_, at, strict=True)]
+            spoken = ", ".join([pretty(name), *places])
             cells += _field(v, kind, escape(spoken), f" style='--v:{shade(v, 'signed', top):.3g}'")
     size = " × ".join(f"{a} {n}" for a, n in zip(words_, x.shape, strict=True))
     return (f"<fieldset class='ts-control ts-cells' data-input='{escape(name)}'><legend><b>{escape(pretty(name))}</b> "

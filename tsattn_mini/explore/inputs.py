@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.explore.tokens import Tokens
+from tsattn_mini.explore.window import Window
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Slider:
     """A number between `min` and `max`; `fn` gets a scalar tensor (float32, or int64 with `integer=True`).
 
     With `log=True` equal distances on the slider are equal factors; both ends must be above 0. With
-    `integer=True` both ends must be whole.
+    `integer=True` both ends must be whole. With `step` the handle stops at min, min + step, …; a typed number and
+    `set` may lie between.
     """
 
     value: float
@@ -32,6 +34,7 @@ class Slider:
     max: float
     log: bool = False
     integer: bool = False
+    step: float | None = None
     kind: ClassVar[str] = "slider"
 
     def __post_init__(self) -> None:
@@ -43,6 +46,13 @@ class Slider:
             raise ValueError(f"min: a log slider needs min > 0, got {self.min}")
         if self.log and self.integer:
             raise ValueError("log, integer: a slider is one or the other, got both")
+        if self.step is not None:
+            object.__setattr__(self, "step", _end("step", self.step))
+            if self.log or self.integer:
+                raise ValueError("step: expected None for a log or an integer slider, which have steps of their own, "
+                                 f"got {self.step}")
+            if not 0 < self.step <= self.max - self.min:
+                raise ValueError(f"step: expected a number above 0 and up to {self.max - self.min}, got {self.step}")
         checked = self.check(self.value)
         object.__setattr__(self, "value", checked if self.integer else _number(self.value))
 
@@ -176,7 +186,7 @@ class Toggle:
         return {}
 
 
-Input = Slider | Cells | Choice | Toggle | Tokens
+Input = Slider | Cells | Choice | Toggle | Tokens | Window
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from tsattn_mini.explore.question import Question, QuestionElement
+from tsattn_mini.predictions import predict
+
+__all__ = ["all_questions", "ask", "by_id", "predict"]
 
 
 def ask(id: str) -> QuestionElement:

@@ -10,8 +10,7 @@ export function cells(box, input, set, tell) {
   let flat = input.value.flat();
   let typing = false;
 
-  const nested = (list) => (input.dims.length === 1 ? list : rows(list, columns));
-  const put = (i, value) => set(nested(flat.with(i, round(clamp(value, input), input))));
+  const put = (i, value) => set(nested(flat.with(i, round(clamp(value, input), input)), input));
 
   function focus(i) {
     if (i < 0 || i >= fields.length) return;
@@ -64,14 +63,14 @@ export function cells(box, input, set, tell) {
     field.addEventListener("focus", () => focus(i));
     field.addEventListener("input", () => { typing = true; });
     field.addEventListener("change", () => { typing = false; });
-    typed(field, input, (value) => set(nested(flat.with(i, value))), tell, () => brief(flat[i]));
+    typed(field, input, (value) => set(nested(flat.with(i, value), input)), tell, () => brief(flat[i]));
   });
 
   return {
     check(value) {
       const list = entries(value, input.dims);
       if (!list) throw new RangeError(`${input.name}: ${input.dims.join(" × ")} numbers, in rows or one after another; got ${JSON.stringify(value)}`);
-      return nested(list.map((v) => within(v, input)));
+      return nested(list.map((v) => within(v, input)), input);
     },
     show(value) {
       flat = value.flat();
@@ -94,7 +93,10 @@ function entries(value, dims) {
   return inRows || inLine ? list.flat() : undefined;
 }
 
-function rows(list, columns) {
+// A list in the rows of its input.
+export function nested(list, { dims }) {
+  const columns = dims.at(-1);
+  if (dims.length === 1) return list;
   return Array.from({ length: list.length / columns }, (_, i) => list.slice(i * columns, (i + 1) * columns));
 }
 

@@ -7,7 +7,7 @@ import { fill, words } from "./words.js";
 
 export function control(element, input, set, tell) {
   const box = element.querySelector(`[data-input="${CSS.escape(input.name)}"]`);
-  return { slider, cells, choice, toggle, tokens }[input.kind](box, input, (value) => set(input.name, value), tell);
+  return { slider, window: stretch, cells, choice, toggle, tokens }[input.kind](box, input, (value) => set(input.name, value), tell);
 }
 
 function slider(box, input, set, tell) {
@@ -28,6 +28,20 @@ function slider(box, input, set, tell) {
       range.value = toRange(value);
       range.setAttribute("aria-valuetext", number(value));
       exact.value = write(value);
+    },
+  };
+}
+
+// A slider over the start of a window, which is shown on the series in small.
+function stretch(box, input, set, tell) {
+  const part = box.querySelector(".ts-stretch"), said = box.querySelector("[data-stretch]"), start = slider(box, input, set, tell);
+  return {
+    ...start,
+    show(value) {
+      start.show(value);
+      part.setAttribute("x", value / (input.max + input.length));
+      said.textContent = `${value} … ${value + input.length - 1}`;
+      box.querySelector("input").setAttribute("aria-valuetext", said.textContent);
     },
   };
 }

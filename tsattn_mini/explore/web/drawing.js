@@ -3,16 +3,22 @@ import { brief, number } from "./number.js";
 
 const BAND = 36; // cells of a heat map that are drawn in one go
 
-// `parts` of the picture, each with what it costs to draw (in cells without a number), and `speak`.
-export function drawing(figure, { view, scale }) {
-  const plot = figure.querySelector(".ts-plot"), top = figure.querySelector("[data-top]");
+// `parts` of the picture, each with what it costs to draw (in cells without a number), `speak`, and its `curves`.
+// `picture.data()` are the numbers to draw, on the colour scale `picture.scale`, with a sign if `picture.sign`.
+export function drawing(picture) {
+  const { figure, step: { view } } = picture;
+  const plot = figure.querySelector(".ts-plot");
   const svgs = [...plot.querySelectorAll("svg")];
-  const parts = { heat, digits: heat, bars, lines }[view](plot, scale, top);
-  const inOrder = view === "lines" ? along(plot) : (data) => data;
-  return { parts, speak: (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length)) };
+  const curves = curvesOf(plot);
+  const inOrder = view === "lines" ? along(curves) : (data) => data;
+  picture.curves = curves;
+  picture.parts = { heat, digits: heat, bars, lines }[view](picture, plot);
+  picture.speak = (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length));
+  return picture;
 }
 
-function heat(plot, scale, top) {
+function heat(picture, plot) {
+  const top = picture.figure.querySelector("[data-top]");
   const cells = [...plot.querySelectorAll(".ts-cell")].map((cell) => [cell.querySelector("rect"), cell.querySelector("text")]);
   const short = plot.querySelector(".ts-digits") ? String : plot.querySelector(".ts-brief") ? brief : number;
   const reach = remembered(spread), dyes = remembered(() => quickly(plot));
@@ -24,8 +30,8 @@ function heat(plot, scale, top) {
       draw(data, quick) {
         const most = reach(data), dye = quick ? dyes(data) : exactly;
         mine.forEach(([rect, text], i) => {
-          dye(rect, shade(Number(data[from + i]), scale, most));
-          if (text) put(text, short(data[from + i]));
+          dye(rect, shade(Number(data[from + i]), picture.scale, most));
+          if (text) put(text, (picture.sign && data[from + i] > 0 ? "+" : "") + short(data[from + i]));
         });
         if (top && !from) put(top, `± ${number(most)}`);
       },
@@ -41,32 +47,45 @@ function exactly(rect, on) {
 }
 
 function quickly(plot) {
-  const theme = getComputedStyle(plot);
+  const theme = getComputedStyle(plot.querySelector("svg")); // a gate has colours of its own
   const [zero, warm, cool] = ["zero", "warm", "cool"].map((name) => theme.getPropertyValue(`--ts-${name}`));
   return (rect, on) => {
     rect.style.fill = `color-mix(in oklab, ${on > 0 ? warm : cool} ${(100 * Math.abs(on)).toFixed(1)}%, ${zero})`;
   };
 }
 
-function bars(plot) {
+// Bars stand on 0, which moves so that the furthest numbers above and below it just fit.
+function bars(picture, plot) {
   const rects = [...plot.querySelectorAll(".ts-bar")];
   const texts = [...plot.querySelectorAll(".ts-value")];
+  const zero = plot.querySelector(".ts-zero");
   return [{
     cost: 2 * rects.length + 4 * texts.length,
     draw(data) {
-      const top = spread(data);
+      const [low, high] = around(data), share = (v) => v / (high - low);
       rects.forEach((rect, i) => {
-        const on = shade(Number(data[i]), "signed", top);
-        rect.setAttribute("y", Math.min(on, 0));
+        const v = Number(data[i]), on = Number.isFinite(v) ? share(v) : 0;
+        rect.setAttribute("y", share(-low) + Math.min(on, 0));
         rect.setAttribute("height", Math.abs(on));
       });
-      texts.forEach((text, i) => put(text, number(data[i])));
+      for (const end of ["y1", "y2"]) zero.setAttribute(end, share(-low));
+      texts.forEach((text, i) => put(text, (picture.sign && data[i] > 0 ? "+" : "") + number(data[i])));
     },
   }];
 }
 
-function lines(plot) {
-  const curves = curvesOf(plot);
+// The stretch that bars fill: from the lowest number to the highest, with 0 in it.
+function around(data) {
+  let low = 0, high = 0;
+  for (const v of data) {
+    if (!Number.isFinite(Number(v))) continue;
+    low = Math.min(low, Number(v));
+    high = Math.max(high, Number(v));
+  }
+  return high > low ? [low, high] : [0, 1];
+}
+
+function lines({ curves }, plot) {
   const [low, high] = [".ts-low", ".ts-high"].map((name) => plot.querySelector(name));
   return [{
     cost: 20 * curves.length,
@@ -95,8 +114,8 @@ function curvesOf(plot) {
 }
 
 // The numbers curve by curve, as Python reads them out: a table of time by variable is spoken variable by variable.
-function along(plot) {
-  const places = curvesOf(plot).flatMap(({ from, by, points }) => Array.from({ length: points }, (_, i) => from + i * by));
+function along(curves) {
+  const places = curves.flatMap(({ from, by, points }) => Array.from({ length: points }, (_, i) => from + i * by));
   return (data) => places.map((i) => data[i]);
 }
 
@@ -116,11 +135,14 @@ export function spread(data) {
 }
 
 export function shade(v, scale, top) {
-  if (!Number.isFinite(v)) return 0;
-  return scale === "unit" ? Math.sqrt(Math.min(1, Math.max(0, v))) : Math.min(1, Math.max(-1, v / top));
+  if (!Number.isFinite(v) || scale === "none") return 0;
+  if (scale === "signed") return Math.min(1, Math.max(-1, v / top));
+  const on = Math.min(1, Math.max(0, v));
+  return scale === "gate" ? on : Math.sqrt(on);
 }
 
-function span(data) {
+// Lowest and highest finite number, pulled apart when they coincide: the ends of a line plot's axis.
+export function span(data) {
   let low = Infinity, high = -Infinity;
   for (const v of data) {
     if (!Number.isFinite(Number(v))) continue;

@@ -19,3 +19,9 @@ export function brief(v) {
   if (text === "0.00" || text === "-0.00") return ".00";
   return size < 0.995 ? text.replace("0.", ".") : text;
 }
+
+// The number of fewest digits that is the same in float32, which is what graphs compute in.
+export function single(v) {
+  const digits = [6, 7, 8].find((places) => Math.fround(Number(v.toPrecision(places))) === Math.fround(v)) ?? 9;
+  return Number(v.toPrecision(digits));
+}

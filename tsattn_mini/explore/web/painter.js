@@ -6,11 +6,10 @@ const REST = 80; // milliseconds
 
 export function painter(pictures) {
   const parts = pictures.flatMap((picture) => picture.parts.map((part) => ({ part, picture, late: false, quick: false })));
-  let values, next = 0, rest;
+  let next = 0, rest;
   watch(pictures, finish);
 
-  function show(newest) {
-    values = newest;
+  function show() {
     for (const each of parts) each.late = true;
     let cost = 0;
     for (let i = 0; i < parts.length && cost < MOST; i++) {
@@ -30,7 +29,7 @@ export function painter(pictures) {
   }
 
   function draw(each, quick) {
-    each.part.draw(values[each.picture.step.name], quick);
+    each.part.draw(each.picture.data(), quick);
     each.late = false;
     each.quick = quick;
   }

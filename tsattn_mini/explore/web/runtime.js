@@ -66,19 +66,35 @@ export function graphBackend(spec) {
     return sessions[key];
   }
 
+  async function ask(values, steps) {
+    const graph = await session(choices.map((input) => values[input.name]).join("|"));
+    const feeds = {};
+    for (const input of spec.inputs) {
+      const name = `in/${input.name}`;
+      if (graph.inputNames.includes(name)) feeds[name] = tensor(input, values[input.name]);
+    }
+    return inTurn(() => graph.run(feeds, steps));
+  }
+
+  const names = spec.steps.map((step) => step.name);
   return {
     async run(values) {
       if (JSON.stringify(values) === start) return split(await unzip(spec.first), spec.steps); // as the page came, to the last digit
-      const graph = await session(choices.map((input) => values[input.name]).join("|"));
-      const feeds = {};
-      for (const input of spec.inputs) {
-        const name = `in/${input.name}`;
-        if (graph.inputNames.includes(name)) feeds[name] = tensor(input, values[input.name]);
-      }
-      const out = await graph.run(feeds);
-      return Object.fromEntries(spec.steps.map((step) => [step.name, out[step.name].data]));
+      const out = await ask(values, names);
+      return Object.fromEntries(names.map((name) => [name, out[name].data]));
     },
+    atOnce: 1,
+    // One step at many states, each `base` with some inputs moved.
+    many: (base, moves, name) => Promise.all(moves.map(async (moved) => (await ask({ ...base, ...moved }, [name]))[name].data)),
   };
+}
+
+// The runtime answers one question at a time.
+let before = Promise.resolve();
+function inTurn(question) {
+  const answer = before.then(question);
+  before = answer.catch(() => {});
+  return answer;
 }
 
 function tensor(input, value) {

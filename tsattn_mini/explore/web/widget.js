@@ -33,14 +33,32 @@ function kernelBackend(model, spec) {
     else for (const listen of moved) listen(model.get("state").inputs, decode(steps));
   });
 
+  model.on("msg:custom", ({ turn, error }, buffers) => {
+    const mine = waiting.get(turn);
+    waiting.delete(turn);
+    if (error) mine?.reject(new Error(error));
+    else mine?.resolve(buffers);
+  });
+
+  function ask(send) {
+    const turn = `${model.model_id ?? ""}${Math.random()}-${++turns}`;
+    return new Promise((resolve, reject) => {
+      waiting.set(turn, { resolve, reject });
+      send(turn);
+    });
+  }
+
   return {
-    run(inputs) {
-      const turn = `${model.model_id ?? ""}${Math.random()}-${++turns}`;
-      return new Promise((resolve, reject) => {
-        waiting.set(turn, { resolve, reject });
-        model.set("state", { inputs, turn });
-        model.save_changes();
-      });
+    run: (inputs) => ask((turn) => {
+      model.set("state", { inputs, turn });
+      model.save_changes();
+    }),
+    atOnce: 64,
+    // One step at many states, each `base` with some inputs moved; the state of the widget stays as it is.
+    async many(base, moves, name) {
+      const { type } = spec.steps.find((step) => step.name === name);
+      const found = await ask((turn) => model.send({ turn, base, moves, step: name }));
+      return found.map(({ buffer, byteOffset, byteLength }) => array(type, buffer, byteOffset, byteLength));
     },
     now: () => [model.get("state").inputs, decode(model.get("answer").steps)],
     onMove: (listen) => moved.push(listen),

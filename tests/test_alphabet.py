@@ -1,0 +1,58 @@
+"""The words for the letters of axes: those of the notation page, and those of the paper at hand."""
+
+import re
+
+import torch
+from browsing import ROOT
+
+from tsattn_mini import record, step
+from tsattn_mini.engram.hashing import suffix_ngrams
+from tsattn_mini.explore.element import words
+from tsattn_mini.explore.stepbar import alphabet
+from tsattn_mini.kite.gate import knowledge_guided
+
+
+def tables():
+    """Paper → the letters of its table of axes; the first table is for all of them."""
+    page = (ROOT / "book/notation.md").read_text("utf8").partition("## Tensors")[0]
+    _, *parts = re.split(r"^\| letter \| counts(?:, in (\w+))? \|", page, flags=re.M)
+    rows = [re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", table, re.M) for table in parts[1::2]]
+    return {(paper or "any").lower(): {letter for row in table for letter in row if letter}
+            for paper, table in zip(parts[::2], rows, strict=True)}
+
+
+def test_every_letter_of_the_notation_page_has_words_and_no_other():
+    say, listed = words("axes"), tables()
+    assert {"any", "kite", "engram"} <= listed.keys() == say.keys()
+    for paper, letters in listed.items():
+        assert letters <= say[paper].keys(), paper
+        assert say[paper].keys() - letters <= listed["any"], paper
+
+
+def recorded(make, *given):
+    with record() as trace:
+        make(*given)
+    return trace
+
+
+def guided():
+    A = torch.ones(2, 3)
+    knowledge_guided(A, A, A)
+
+
+def plain():
+    step("x", torch.ones(2), axes="N")
+
+
+def beside(**names):
+    """A function of this module with `names` at hand."""
+    return eval("lambda: None", {"__name__": __name__, **names})
+
+
+def test_a_letter_means_what_it_means_in_the_paper_whose_code_made_the_steps():
+    say = words("axes")
+    assert alphabet(recorded(guided), beside())["N"] == say["kite"]["N"]
+    assert alphabet(recorded(guided), beside(f=suffix_ngrams))["N"] == say["kite"]["N"]
+    assert alphabet(recorded(plain), beside(f=suffix_ngrams))["N"] == say["engram"]["N"]
+    assert "N" not in alphabet(recorded(plain), beside())
+    assert alphabet(recorded(plain), beside())["B"] == say["any"]["B"]

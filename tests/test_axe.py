@@ -1,0 +1,36 @@
+"""What axe-core finds on explorers: no serious violation in either theme, with everything open that can be opened."""
+
+import pytest
+from browsing import ROOT, pages
+from live import ask
+
+pytestmark = pytest.mark.browser
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+BAD = ("serious", "critical")
+OPEN = """async el => {
+  await el.explorer.ready;
+  el.querySelector("[data-pin]").click();
+  el.querySelector("[data-preset]:has([aria-hidden])")?.click();
+  const cell = el.querySelector(".ts-cell, .ts-bar"), box = cell?.getBoundingClientRect();
+  cell?.dispatchEvent(new MouseEvent("click", { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + 1 }));
+  while (cell && el.dataset.sways !== "shown") await new Promise(later => setTimeout(later, 10));
+  return true;
+}"""
+RUN = """async (page, theme) => {
+  page.dataset.theme = theme;
+  const found = await axe.run({ include: [["[data-explorer]"]] }, { resultTypes: ["violations"] });
+  return found.violations.flatMap(({ id, impact, nodes }) =>
+    nodes.map(({ target, failureSummary }) => [impact, id, target.join(" "), failureSummary]));
+}"""
+
+
+@pytest.mark.parametrize("name", pages("data-explorer="))
+def test_no_explorer_has_a_serious_violation(browser, served, name):
+    page = browser.new_page()
+    page.goto(served + name)
+    page.evaluate(AXE.read_text("utf8"))
+    for explorer in page.locator("[data-explorer]").all():
+        ask(explorer, OPEN)
+    for theme in ("light", "dark"):
+        assert [one for one in ask(page.locator("html"), RUN, theme) if one[0] in BAD] == [], theme
+    page.close()

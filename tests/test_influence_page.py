@@ -1,0 +1,207 @@
+"""What moves a number: chosen on a page, measured by its graph, beside the gradients of torch."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from browsing import specs
+from live import MARKS, Live, ask
+from staged import made_by, opened, page_of
+
+from tsattn_mini import step
+from tsattn_mini.explore import Cells, Choice, Explorer, Slider, Toggle
+from tsattn_mini.explore.element import words
+from tsattn_mini.trace import record
+
+pytestmark = pytest.mark.browser
+SAY = words("influence")
+LIMIT = 300  # milliseconds for 128 cells
+Q = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])
+
+
+def soften(q, tau, n, masked):
+    S = step("S", q @ q.mT, axes="L S")
+    step("A", torch.softmax(torch.where(masked, torch.tril(S), S) * tau, -1), axes="L S")
+    step("top", (S.amax(-1, keepdim=True) == S).long() * n, axes="L S")
+    step("still", torch.ones(2) * 3 + 0 * n, axes="E")
+
+
+def jumpy(x, n, how):
+    best = torch.topk(x + 1e-4 * torch.arange(4), 2).indices
+    kept = torch.where((torch.arange(4)[:, None] == best).any(-1), x, torch.zeros(()))
+    step("kept", kept * {"once": 1.0, "twice": 2.0}[how], axes="S")
+    step("hash", torch.stack([(x * 1000).long().sum() * 31 % 97, n]), axes="K")
+    step("bend", torch.stack([x[0].abs(), x[1] ** 2, x[2] / x[2].abs()]), axes="M")
+
+
+def many(x, y):
+    step("out", torch.tanh(x @ y / 8), axes="N N2")
+
+
+def explorers():
+    return [
+        Explorer(soften, id="soft", labels={"S": ["red", "green", "blue"]}, inputs={
+            "q": Cells(Q, -3, 3, axes="L E"), "tau": Slider(1.0, 0.01, 16.0, log=True),
+            "n": Slider(5, 0, 5, integer=True), "masked": Toggle(False)}),
+        Explorer(jumpy, id="jumpy", inputs={
+            "x": Cells(torch.tensor([0.0, 0.0, 0.01, 0.5]), -1, 1, axes="S"), "n": Slider(3, 0, 9, integer=True),
+            "how": Choice("once", ["once", "twice"])}),
+        Explorer(many, id="many", inputs={
+            "x": Cells(torch.linspace(-1, 1, 64).reshape(8, 8), -1, 1, axes="N M"),
+            "y": Cells(torch.linspace(1, -1, 64).reshape(8, 8), -1, 1, axes="M N2")}),
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(book, tmp_path_factory):
+    with page_of(explorers, tmp_path_factory.mktemp("influence")) as made:
+        yield made
+
+
+@pytest.fixture
+def live(browser, folder):
+    with opened(browser, folder, viewport={"width": 1280, "height": 900}) as found:
+        yield found
+
+
+def gradient(fn, inputs, step, i):
+    """Derivatives of entry `i` of a step by every float input, in double precision where `fn` allows it."""
+    leaves = {name: x.clone().requires_grad_(x.is_floating_point()) for name, x in inputs.items()}
+    with record() as trace:
+        fn(**leaves)
+    floats = {name: x for name, x in leaves.items() if x.requires_grad}
+    found = torch.autograd.grad(trace[step].tensor.flatten()[i], list(floats.values()), allow_unused=True)
+    return {name: torch.zeros_like(x) if g is None else g for (name, x), g in zip(floats.items(), found, strict=True)}
+
+
+def test_slopes_are_the_gradients_of_torch(live):
+    inputs = {"q": Q.double(), "tau": torch.tensor(1.0).double(), "n": torch.tensor(5), "masked": torch.tensor(False)}
+    for i in (0, 4, 7):
+        marks = live["soft"].chosen("A", i)["marks"]
+        want = gradient(soften, inputs, "A", i)
+        np.testing.assert_allclose([m["slope"] for m in marks["q"]], want["q"].flatten(), rtol=2e-2, atol=2e-3)
+        per_doubling = float(want["tau"]) * np.log(2)
+        np.testing.assert_allclose(marks["tau"][0]["slope"], per_doubling, rtol=2e-2, atol=1e-4)
+
+
+def test_slopes_are_central_differences_of_one_hundredth_of_the_range(live):
+    h = 0.06
+    marks = live["soft"].chosen("A", 4)["marks"]["q"]
+    for k, mark in enumerate(marks):
+        ends = []
+        for by in (h, -h):
+            q = Q.double().flatten().clone()
+            ends.append((min(3.0, max(-3.0, q[k] + by)), by))
+        at = [torch.softmax((moved := Q.double().flatten().index_fill(0, torch.tensor([k]), v).reshape(3, 2))
+                            @ moved.mT, -1)[1, 1] for v, _ in ends]
+        want = float((at[0] - at[1]) / (ends[0][0] - ends[1][0]))
+        assert mark["slope"] == pytest.approx(want, rel=1e-3, abs=1e-5), k
+
+
+@pytest.mark.parametrize(("lesson", "id", "step", "i"), [
+    ("01_attention_by_hand", "attention-four-by-four", "A", 5), ("01_attention_by_hand", "five-scores-compete", "A", 1),
+    ("09_knowledge_guided_conditioning", "kgc", "A", 4), ("09_knowledge_guided_conditioning", "kgc", "Y_tilde", 2),
+    ("05_destationary_attention", "tau-delta-width", "A", 3)])
+def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served, lesson, id, step, i):
+    name = f"lessons/{lesson}.html"
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(served + name)
+    live = Live(page, specs(name)[id])
+    if step == "Y_tilde":
+        live.at.evaluate("el => el.explorer.ready")
+        live.at.locator("[data-step=Y_tilde] .ts-plot").focus()
+        for _ in range(i):
+            live.at.locator("[data-step=Y_tilde] .ts-plot").press("ArrowRight")
+        live.at.locator("[data-sway] p").get_by_text(re.compile("F 2] = .* by:")).wait_for()
+        marks = ask(live.at, MARKS)
+    else:
+        marks = live.chosen(step, i)["marks"]
+    first = {input["name"]: input["value"] for input in live.spec["inputs"]}
+    with made_by(lesson) as made:
+        for input in live.spec["inputs"]:
+            if input["kind"] == "choice":
+                assert marks[input["name"]][0]["kind"] == "skipped"
+                continue
+            for k, mark in enumerate(marks[input["name"]]):
+                want, size = difference(made[id], first, input, k, step, i)
+                noise = 4e-7 * size / span(input)
+                assert mark["slope"] == pytest.approx(want, rel=5e-3, abs=2e-4 * size + noise), (input["name"], k)
+                assert (mark["kind"] == "none") <= (abs(want) <= noise), (input["name"], k)
+    page.close()
+
+
+def span(input):
+    """Twice the step at which a handle is tried, in its own units."""
+    if input["kind"] == "toggle":
+        return 1
+    low, high = (np.log2([input["min"], input["max"]]) if input.get("log") else (input["min"], input["max"]))
+    return 2 if input.get("integer") else 0.02 * (high - low)
+
+
+def difference(explorer, first, input, k, step, i):
+    """The central difference of torch's own function over the same stretch, and how large the number is."""
+    name, value = input["name"], first[input["name"]]
+    if input["kind"] == "toggle":
+        ends, by = (False, True), 1
+    else:
+        x = np.array(value, np.float64).flatten()
+        to, back = (np.log2, np.exp2) if input.get("log") else (np.asarray, np.asarray)
+        at = [np.clip(back(to(x[k]) + sign * span(input) / 2), input["min"], input["max"]) for sign in (-1, 1)]
+        moved = [np.concatenate([x[:k], [v], x[k + 1:]]).reshape(np.shape(value)).tolist() for v in at]
+        ends, by = moved, float(to(at[1]) - to(at[0]))
+    found = []
+    for end in ends:
+        explorer.set(**{**first, name: end})
+        found.append(float(explorer.values[step].flatten()[i]))
+    return (found[1] - found[0]) / by, max(map(abs, found))
+
+
+def test_what_moves_nothing_is_exactly_none_and_a_lonely_row_says_so(live):
+    found = live["soft"].chosen("still", 0)
+    assert {m["kind"] for marks in found["marks"].values() for m in marks} == {"none"}
+    assert {m["text"] for marks in found["marks"].values() for m in marks} == {SAY["markNone"]}
+    assert SAY["noneAll"] in found["said"]
+    found = live["soft"].chosen("S", 0)
+    assert [m["kind"] for m in found["marks"]["q"]] == ["slope"] * 2 + ["none"] * 4
+    assert SAY["noneCount"].format(count=7, all=9) in found["said"]
+
+
+def test_the_top_three_come_with_sign_and_number_and_the_row_shares_a_sum(live):
+    found = live["soft"].chosen("A", 4)
+    value = float(torch.softmax(Q @ Q.mT, -1)[1, 1])
+    assert found["said"].startswith(SAY["value"].format(place="A[L 1, S green]", value=f"{value:.6g}"))
+    assert len(found["list"]) == 3
+    assert all(re.match(r"[+-]\d", text) for text in found["list"])
+    assert "share a sum of 1" in found["said"]
+    assert len(found["titles"]) == 9
+
+
+def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
+    live["jumpy"].at.evaluate("el => el.explorer.set('x', [0.49, 0, 0.0, 0.5])")
+    found = live["jumpy"].chosen("hash", 1)
+    assert found["marks"]["n"][0]["kind"] == "jump"
+    assert SAY["whole"] in found["said"]
+    live["jumpy"].at.evaluate("el => el.explorer.set('x', [0.49, 0.4899, 0.005, 0.7])")
+    assert live["jumpy"].chosen("kept", 1)["marks"]["x"][1]["kind"] == "jump"
+    assert [m["kind"] for m in live["jumpy"].chosen("kept", 3)["marks"]["x"]] == ["none", "none", "none", "slope"]
+    live["jumpy"].at.evaluate("el => el.explorer.set('x', [0, 0, 0.005, 0.5])")
+    assert live["jumpy"].chosen("bend", 0)["marks"]["x"][0]["kind"] == "slope"
+    assert live["jumpy"].chosen("bend", 1)["marks"]["x"][1]["slope"] == 0
+    found = live["jumpy"].chosen("bend", 2)
+    assert found["marks"]["x"][2]["kind"] == "jump"
+    assert "jumps from 1 to -1 as x[S 2] goes down" in found["said"]
+    assert found["marks"]["how"][0]["kind"] == "skipped"
+    assert SAY["words"].format(names="how") in found["said"]
+
+
+def test_128_cells_take_less_than_the_limit(live):
+    live["many"].chosen("out", 0)
+    took = []
+    for i in (9, 18, 27):
+        live["many"].at.evaluate("el => el.explorer.set('x', el.explorer.inputs().x.flat().map(v => v * 0.99))")
+        found = live["many"].chosen("out", i)
+        took.append(found["took"])
+        assert sum(len(marks) for marks in found["marks"].values()) == 128
+        assert sum(m["kind"] == "slope" for marks in found["marks"].values() for m in marks) == 16
+    assert min(took) < LIMIT

@@ -1,0 +1,104 @@
+// What moves a number: the reader chooses one in a picture, and every handle is tried in idle moments.
+import { pick } from "./pick.js";
+import { MOST, handles, jumps, leap, shared, sway, uneven } from "./probes.js";
+import { report, tooltip } from "./report.js";
+import { inIdle } from "./idle.js";
+import { sways } from "./sways.js";
+import { fill, words } from "./words.js";
+import { exact, place } from "./where.js";
+
+const SUSPECTS = 16; // handles that are searched for a jump
+
+export function influence(store) {
+  const { element, spec, backend, pictures } = store;
+  const say = words("influence"), marks = sways(element, spec), tip = tooltip(element), tell = report(element, spec);
+  const { mark, redraw } = pick(pictures, { look, choose, drop });
+  let chosen, turn = 0, known = {}; // what has been tried at this state: step → answers
+
+  store.on("answer", () => {
+    turn++;
+    known = {};
+    redraw();
+    if (chosen) marks.stale();
+  });
+  store.on("rest", () => { if (chosen) measure(); });
+
+  function look(step, i, box) {
+    if (step) tip.show(fill(say.value, { place: name(step, i), value: store.describe?.(step, i) ?? exact(store.values()[step.name][i]) }), box);
+    else tip.hide();
+  }
+
+  function choose(step, i) {
+    chosen = { step, i };
+    mark(step, i);
+    measure();
+  }
+
+  function drop() {
+    chosen = undefined;
+    turn++;
+    mark();
+    marks.clear();
+    tell.hint();
+  }
+
+  const name = (step, i) => step.label + place(i, step, spec.labels);
+
+  async function measure() {
+    const { step, i } = chosen, mine = ++turn, still = () => mine === turn;
+    const base = store.inputs();
+    const ask = (moves) => inIdle(moves, (some) => backend.many(base, some, step.name), backend.atOnce, still);
+    tell.value(step, i, store.values()[step.name][i]);
+    try {
+      const tried = known[step.name] ?? await trials(step, base, ask);
+      if (!tried || !still()) return;
+      known[step.name] = tried;
+      const found = tried.list.map((handle) => ({ handle, ...(handle.skipped ? { kind: "skipped" } : sway(handle, tried.now, handle.at1, handle.at0, i, step.type === "int64")) }));
+      show(step, i, tried, found);
+      if (await suspects(found, tried, i, ask) && still()) show(step, i, tried, found);
+    } catch (error) {
+      if (still()) tell.failed(error);
+    }
+  }
+
+  async function trials(step, base, ask) {
+    const list = handles(spec.inputs, base, inSight());
+    const tried = list.filter(({ skipped }) => !skipped);
+    const answers = await ask([{}, ...tried.flatMap(({ up, down }) => [up, down])]);
+    if (!answers) return undefined;
+    tried.forEach((handle, k) => Object.assign(handle, { at1: answers[1 + 2 * k], at0: answers[2 + 2 * k] }));
+    return { list, now: answers[0], axis: shared(answers[0], step.dims) };
+  }
+
+  // Searches the handles whose two sides differ for a jump; true when one was found.
+  async function suspects(found, { now }, i, ask) {
+    let any = false;
+    const three = ({ handle }) => [handle.at0[i], now[i], handle.at1[i]].map(Number);
+    const list = found.filter((one) => one.kind === "slope" && uneven(one.handle, three(one)));
+    for (const one of list.sort((a, b) => b.reach - a.reach).slice(0, SUSPECTS)) {
+      const at = three(one);
+      if (!(await jumps(one.handle, at, async (moved) => (await ask([moved]))?.[0][i]))) continue;
+      Object.assign(one, leap(one.handle, ...at));
+      any = true;
+    }
+    return any;
+  }
+
+  function show(step, i, tried, found) {
+    marks.show(found, name(step, i));
+    tell.show(step, i, tried, found);
+  }
+
+  // With more cells than `MOST`, whether a cell can be seen.
+  function inSight() {
+    const fields = new Map(spec.inputs.filter(({ kind }) => kind === "cells").map((input) => [input, store.fields(input.name)]));
+    const all = [...fields.values()].flat();
+    if (all.length <= MOST) return () => true;
+    const seen = all.filter((field) => {
+      const { top, bottom, left, right } = field.getBoundingClientRect();
+      return bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+    });
+    const block = new Set((seen.length ? seen : all).slice(0, MOST));
+    return (input, i) => block.has(fields.get(input)[i]);
+  }
+}

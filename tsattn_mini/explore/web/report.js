@@ -1,0 +1,88 @@
+// Influences in words: the number that was chosen, what moves it most, what does not, and what it shares a sum with.
+import { fill, words } from "./words.js";
+import { exact, place, ravel, signed, unravel } from "./where.js";
+
+const TOP = 3;
+
+export function report(element, spec) {
+  const say = words("influence"), line = element.querySelector("[data-sway]");
+  const name = (step, i) => step.label + place(i, step, spec.labels);
+
+  function put(head, list = [], rest = []) {
+    const items = list.map((text) => Object.assign(document.createElement("li"), { textContent: text }));
+    const first = Object.assign(document.createElement("p"), { textContent: head });
+    const order = Object.assign(document.createElement("ol"), { hidden: !items.length });
+    const last = Object.assign(document.createElement("p"), { textContent: rest.filter(Boolean).join(" "), hidden: !rest.some(Boolean) });
+    order.append(...items);
+    line.replaceChildren(first, order, last);
+  }
+
+  const value = (step, i, v) => fill(say.value, { place: name(step, i), value: exact(v) });
+
+  return {
+    hint: () => put(say.hint),
+    value: (step, i, v) => put(`${value(step, i, v)}. ${say.measuring}`),
+    failed: ({ message }) => put(fill(say.failed, { why: message })),
+    show(step, i, { now, axis }, found) {
+      const moving = found.filter(({ reach }) => reach > 0).sort((a, b) => b.reach - a.reach);
+      const none = found.filter(({ kind }) => kind === "none");
+      const tried = found.filter(({ kind }) => kind !== "skipped");
+      const list = moving.slice(0, TOP).map((one) => phrase(one, spec));
+      const head = list.length ? `${moving.length > TOP ? say.most : say.only}:` : tried.length === none.length ? say.noneAll : "";
+      put(`${value(step, i, now[i])}. ${head}`, list, [
+        none.length && list.length && fill(say.noneCount, { count: none.length, all: tried.length }),
+        ...found.filter(({ kind }) => kind === "sick").slice(0, TOP).map((one) => `${phrase(one, spec)}.`),
+        row(step, i, axis, moving),
+        step.type === "int64" && say.whole,
+        ...skipped(found),
+      ]);
+    },
+  };
+
+  function skipped(found) {
+    const names = found.filter(({ handle }) => handle.skipped === "words").map(({ handle }) => handle.input.label);
+    const cells = found.filter(({ handle }) => handle.i !== undefined), block = cells.filter(({ handle }) => !handle.skipped);
+    return [names.length && fill(say.words, { names: names.join(", ") }),
+      block.length < cells.length && fill(say.block, { count: block.length, all: cells.length })];
+  }
+
+  // Numbers that share a sum of 1: what one gains by a handle, the others lose.
+  function row(step, i, axis, moving) {
+    const one = moving.find(({ kind }) => kind === "slope");
+    if (axis === undefined || !one) return "";
+    const at = unravel(i, step.dims), { handle } = one;
+    const others = Array.from({ length: step.dims[axis] }, (_, k) => ravel(at.with(axis, k), step.dims)).filter((j) => j !== i);
+    const slope = (j) => (handle.at1[j] - handle.at0[j]) / handle.by;
+    const other = others.reduce((a, b) => (slope(b) * one.slope < slope(a) * one.slope ? b : a));
+    return fill(one.slope > 0 ? say.gains : say.loses, { axis: step.axes.split(" ")[axis], place: name(step, i), handle: named(handle, spec), other: name(step, other), by: signed(slope(other)) });
+  }
+}
+
+// One influence as a sentence without its end.
+export function phrase({ kind, slope, from, to, way, handle }, spec) {
+  const say = words("influence"), about = { handle: named(handle, spec), by: signed(slope ?? 0), from: exact(from ?? 0), to: exact(to ?? 0) };
+  if (kind === "jump") return fill(say[{ up: "jumpUp", down: "jumpDown", on: "jumpOn" }[way]], about);
+  if (kind === "slope") return fill(slope ? say[handle.per] : say.turn, about);
+  return fill(kind === "skipped" ? say[handle.skipped === "words" ? "untried" : "unseen"] : say[kind], about);
+}
+
+function named({ input, i }, { labels }) {
+  return input.label + (i === undefined ? "" : place(i, input, labels));
+}
+
+// A small sign beside what the pointer or the keyboard is on. What it says is also in the line for listeners.
+export function tooltip(element) {
+  const tip = Object.assign(document.createElement("div"), { className: "ts-tip", hidden: true });
+  tip.setAttribute("aria-hidden", "true");
+  element.append(tip);
+  return {
+    show(text, box) {
+      if (tip.textContent !== text) tip.textContent = text;
+      tip.hidden = false;
+      const own = element.getBoundingClientRect(), middle = (box.left + box.right) / 2 - own.left - tip.offsetWidth / 2;
+      tip.style.left = `${Math.min(Math.max(4, middle), Math.max(4, own.width - tip.offsetWidth - 8))}px`;
+      tip.style.top = `${box.top - own.top - tip.offsetHeight - 6}px`;
+    },
+    hide() { tip.hidden = true; },
+  };
+}

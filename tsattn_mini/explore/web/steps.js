@@ -1,0 +1,68 @@
+// The step bar: one transform at a time, with its formula, axes, shape, sentence and line of code. It stays in sight
+// over a long chain, brings the picture of the chosen step into sight and marks what that was computed from.
+import { thumbs } from "./thumb.js";
+
+const PACE = 3500; // milliseconds for one step while playing
+
+export function steps(stage) {
+  const { element, spec } = stage;
+  const buttons = [...element.querySelectorAll("[data-go]")];
+  const about = [...element.querySelectorAll("[data-about]")];
+  const panels = [...element.querySelectorAll("[data-step]")];
+  const boxes = [...element.querySelectorAll("[data-input]")];
+  const play = element.querySelector("[data-play]");
+  let now = 0, next;
+
+  function go(to, by = "start") {
+    now = (to + buttons.length) % buttons.length;
+    const { name, sources, handles } = spec.steps[now];
+    buttons.forEach((button, i) => {
+      button.setAttribute("aria-pressed", i === now);
+      button.tabIndex = i === now ? 0 : -1;
+      button.classList.toggle("ts-from", sources.includes(button.dataset.go));
+    });
+    about.forEach((text, i) => text.classList.toggle("ts-here", i === now));
+    for (const panel of panels) {
+      panel.classList.toggle("ts-now", panel.dataset.step === name);
+      panel.classList.toggle("ts-from", sources.includes(panel.dataset.step));
+    }
+    for (const box of boxes) box.classList.toggle("ts-from", handles.includes(box.dataset.input));
+    if (by === "key") buttons[now].focus();
+    if (by !== "start") for (const seen of [buttons[now], panels[now]]) seen.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  function stop() {
+    clearInterval(next);
+    play.setAttribute("aria-pressed", "false");
+  }
+
+  // From the last step it begins anew; at the last step it ends.
+  function start() {
+    go(now === buttons.length - 1 ? 0 : now, "play");
+    play.setAttribute("aria-pressed", "true");
+    next = setInterval(() => {
+      go(now + 1, "play");
+      if (now === buttons.length - 1) stop();
+    }, PACE);
+  }
+
+  play.addEventListener("click", () => (play.getAttribute("aria-pressed") === "true" ? stop() : start()));
+  for (const what of ["pointerdown", "keydown"]) {
+    element.addEventListener(what, ({ target }) => { if (!play.contains(target)) stop(); }, true);
+  }
+
+  buttons.forEach((button, i) => {
+    button.addEventListener("click", () => go(i, "click"));
+    button.addEventListener("keydown", (event) => {
+      const to = { ArrowRight: now + 1, ArrowDown: now + 1, ArrowLeft: now - 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
+      if (to === undefined) return;
+      go(to, "key");
+      event.preventDefault();
+    });
+  });
+  for (const button of element.querySelectorAll("[data-walk]")) {
+    button.addEventListener("click", () => go(now + Number(button.dataset.walk), "click"));
+  }
+  go(0);
+  thumbs(stage, buttons.map((button) => button.querySelector("canvas")));
+}

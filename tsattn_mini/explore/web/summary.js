@@ -1,0 +1,40 @@
+// What a listener hears once the hand rests: the number that moved most, and the one of the last step.
+import { spread } from "./drawing.js";
+import { number } from "./number.js";
+import { fill, words } from "./words.js";
+
+export function summary(steps, before, after) {
+  const say = words("explorer");
+  const sick = steps.find(({ name }) => after[name].some((v) => Number.isNaN(Number(v))));
+  if (sick) return fill(say.nan, { step: sick.label });
+  const moves = steps.map((step) => ({ step, ...largest(before[step.name], after[step.name]) }));
+  const most = moves.reduce((a, b) => (b.size > a.size ? b : a));
+  if (!most.size) return say.same;
+  return [...new Set([most, moves.at(-1)])].map(sentence).join(" ");
+}
+
+function sentence({ step, size, i, before, after }) {
+  const say = words("explorer");
+  if (size < 1e-6) return fill(say.stayed, { step: step.label });
+  return fill(say.changed, { step: step.label, at: place(i, step.dims), before: number(before), after: number(after) });
+}
+
+// The entry that moved most, as a share of the largest number.
+function largest(before, after) {
+  const reach = spread(after);
+  let most = { size: 0 };
+  for (let i = 0; i < after.length; i++) {
+    const size = before[i] === after[i] ? 0 : Math.abs(Number(after[i]) - Number(before[i])) / reach;
+    if (size > most.size) most = { size, i, before: before[i], after: after[i] };
+  }
+  return most;
+}
+
+function place(i, dims) {
+  const at = [];
+  for (const n of [...dims].reverse()) {
+    if (n > 1) at.unshift(i % n);
+    i = Math.floor(i / n);
+  }
+  return at.length ? `[${at.join(",")}]` : "";
+}

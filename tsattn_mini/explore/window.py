@@ -1,0 +1,75 @@
+"""A handle that looks at one stretch of a long series: `fn` gets the stretch, the reader moves where it starts."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A stretch of `length` places of a series; `fn` gets it as a float32 tensor of the axes of the series.
+
+    Its value is `start`, the place of the first entry. The series is part of the graph, so that a page needs only
+    the start; it draws the series small, with the window on it.
+
+    Args:
+        series: finite numbers, time first: "T" or "T V".
+        length: places in the window, at least 1 and fewer than the series has.
+        start: where the window first stands.
+    """
+
+    series: Float[Tensor, "T ..."]
+    length: int
+    start: int = 0
+    kind: ClassVar[str] = "window"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.series, Tensor):
+            raise ValueError(f"series: expected a torch tensor, got {type(self.series).__name__}")
+        if self.series.ndim not in (1, 2) or self.series.numel() == 0:
+            raise ValueError("series: expected one or two axes (time, variables) with at least one entry, "
+                             f"got shape {tuple(self.series.shape)}")
+        object.__setattr__(self, "series", self.series.detach().to(torch.float32))
+        bad = (~torch.isfinite(self.series)).nonzero()
+        if len(bad):
+            at = tuple(bad[0].tolist())
+            raise ValueError(f"series: expected finite numbers, got {self.series[at].item()} at index {at}")
+        if not _whole(self.length) or not 1 <= self.length < len(self.series):
+            raise ValueError(f"length: expected a whole number from 1 to {len(self.series) - 1}, got {self.length!r}")
+        object.__setattr__(self, "start", self.check(self.start, "start"))
+
+    @property
+    def value(self) -> int:
+        return self.start
+
+    @property
+    def last(self) -> int:
+        """The largest start."""
+        return len(self.series) - self.length
+
+    def check(self, value: Any, name: str = "value") -> int:
+        """The start as an int. Raises ValueError unless it is whole and the window lies in the series."""
+        value = value.item() if getattr(value, "ndim", None) == 0 else value
+        if not _whole(value) or not 0 <= value <= self.last:
+            raise ValueError(f"{name}: expected a whole number from 0 to {self.last}, got {value!r}")
+        return int(value)
+
+    def tensor(self, value: int) -> Int64[Tensor, ""]:
+        return torch.tensor(value)
+
+    def cut(self, start: Int64[Tensor, ""]) -> Float[Tensor, "L ..."]:
+        """The stretch that begins at `start`: what `fn` gets."""
+        return self.series[start + torch.arange(self.length)]
+
+    def probes(self) -> list[int]:
+        return [0, self.last]
+
+    def describe(self) -> dict:
+        return {"min": 0, "max": self.last, "log": False, "integer": True, "length": self.length}
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1
