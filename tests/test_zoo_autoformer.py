@@ -258,10 +258,8 @@ def test_every_step_leaves_as_an_output_of_a_graph_that_agrees_at_other_values()
     ({"q": torch.zeros(2, 5, 3, 2, dtype=torch.int64)}, "q: expected floating-point numbers, got int64"),
     ({"k": draw(2, 5, 3, 2).log()}, "k: expected finite numbers, got nan at index"),
     ({"q": draw(2, 5, 3, 2) * 1e200, "k": draw(2, 5, 3, 2) * 1e200}, "q, k: expected numbers that stay within"),
-    ({"factor": 0}, "factor: expected a positive number, got 0"),
-    ({"factor": -1}, "factor: expected a positive number, got -1"),
-    ({"factor": math.nan}, "factor: expected a positive number, got nan"),
-    ({"factor": math.inf}, "factor: expected a positive number, got inf"),
+    ({"q": None}, "q: expected a tensor, got NoneType"), ({"v": None}, "v: expected a tensor, got NoneType"),
+    *(({"factor": c}, f"factor: expected a positive number, got {c!r}") for c in (0, -1, math.nan, math.inf, "many")),
 ])
 def test_auto_correlation_refuses(changed, message):
     q, k, v = qkv(L=5)

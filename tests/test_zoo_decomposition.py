@@ -169,10 +169,23 @@ def test_limits_of_the_sizes(changed):
     (torch.zeros(2, 5, 3, dtype=torch.int64), 3, "x: expected floating-point numbers, got int64"),
     (torch.tensor([[[1.0], [torch.nan]]]), 3, r"x: expected finite numbers, got nan at index \(0, 1, 0\)"),
     (torch.full((1, 5, 1), 3e38), 3, "x: expected numbers that stay within the range of float32"),
+    (torch.tensor([6e4] * 5 + [-6e4] + [6e4] * 5).half()[None, :, None], 5, "x: expected numbers that stay within"),
+    (torch.zeros(2, 5, 3), 2.5, "kernel: expected at least 1 step, got 2.5"),
+    (torch.zeros(2, 5, 3), "3", "kernel: expected at least 1 step, got '3'"),
+    (None, 3, "x: expected a tensor, got NoneType"),
 ])
 def test_series_decomp_refuses(x, kernel, message):
     with pytest.raises(ValueError, match=message):
         series_decomp(x, kernel)
+
+
+@pytest.mark.bad_input
+def test_the_forecaster_refuses_windows_of_another_dtype_than_its_weights():
+    net = with_attention()
+    with pytest.raises(ValueError, match="x_enc: expected float64 like the weights, got float32"):
+        net(inputs()[0].float())
+    with pytest.raises(ValueError, match="x_enc: expected a tensor, got NoneType"):
+        net(None)
 
 
 @pytest.mark.bad_input

@@ -226,6 +226,12 @@ def test_input_that_does_not_fit_is_refused_by_name():
         net(x, draw(2, 11, 4), draw(2, 9, 3), draw(2, 8, 4))
     with pytest.raises(ValueError, match="noise: expected axes 'B V 4'"):
         net(x, router_noise=draw(2, 3, 3))
+    with pytest.raises(ValueError, match="x_enc: expected float64 like the weights, got float32"):
+        net(x.float())
+    with pytest.raises(ValueError, match="x_enc: expected a tensor, got NoneType"):
+        net(None)
+    with pytest.raises(ValueError, match="x: expected float64 like the weights, got float32"):
+        net.clusters(x.float())
     bad = x.clone()
     bad[1, 4, 2] = math.nan
     with pytest.raises(ValueError, match="x_enc: expected finite numbers, got nan at row 4, column 2 of window 1"):

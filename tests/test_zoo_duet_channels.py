@@ -217,3 +217,9 @@ def test_bad_input_is_refused_by_name():
         channel_attention(q, q, q, torch.tensor([[[1.0, -1, 0]] * 3] * 2))
     with pytest.raises(ValueError, match="keep: expected axes 'B L S' with B=2, L=3, S=3"):
         channel_attention(q, q, q, torch.ones(2, 3, 4))
+    with pytest.raises(ValueError, match="keep: expected a tensor, got NoneType"):
+        channel_attention(q, q, q, None)
+    with pytest.raises(ValueError, match="v: expected floating-point numbers, got int64"):
+        channel_attention(q, q, q.long(), torch.ones(2, 3, 3))
+    with pytest.raises(ValueError, match="x: expected a tensor, got NoneType"):
+        mask(None)

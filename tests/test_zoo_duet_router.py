@@ -160,11 +160,21 @@ def test_half_precision_is_routed_in_float32():
     assert bool(torch.isfinite(router(torch.full((1, 1, 11), 6e4, dtype=torch.float16))[0]).all())
 
 
+def test_noise_so_wide_that_its_square_has_no_number_still_gives_a_load():
+    wide, exact = build(Router, **SIZES).float(), build(Router, **SIZES)
+    x, noise = 1e25 * draw(2, 3, 11), draw(2, 3, 5)
+    found, want = (traced(net, x.to(d), noise.to(d)) for net, d in ((wide, torch.float32), (exact, torch.float64)))
+    assert float(want["spread"].max()) ** 2 > 3.4e38
+    assert_close(found["load"].double(), want["load"], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("sizes", "message"), [
     ({"k": 6}, "k: expected 1 to N=5 experts, got 6"), ({"k": 0}, "k: expected 1 to N=5 experts, got 0"),
     ({"N": 0}, "N: expected at least 1, got 0"), ({"T": 0}, "T: expected at least 1"),
-    ({"hidden": 0}, "hidden: expected at least 1")])
+    ({"hidden": 0}, "hidden: expected at least 1"), ({"N": 2.5}, "N: expected at least 1, got 2.5"),
+    ({"k": 1.5}, "k: expected 1 to N=5 experts, got 1.5"), ({"eps": -1e-6}, "eps: expected a small number, 0 or more"),
+    ({"eps": math.nan}, "eps: expected a small number, 0 or more, got nan")])
 def test_sizes_that_do_not_fit_are_refused(sizes, message):
     with pytest.raises(ValueError, match=message):
         Router(**{**SIZES, **sizes})
@@ -183,3 +193,5 @@ def test_windows_and_noise_that_do_not_fit_are_refused():
         router(1.7e308 * router.scores.up.weight[:1, None].sign())
     with pytest.raises(ValueError, match="x: expected floating-point numbers, got int64"):
         router(x.long())
+    with pytest.raises(ValueError, match="x: expected a tensor, got NoneType"):
+        router(None)

@@ -41,6 +41,7 @@ def auto_correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v
         ValueError: shapes that do not fit, a factor that is not a positive number, entries that are not finite or
             whose correlation is not, `released_lags` with a single position.
     """
+    checks.required(q=q, k=k, v=v)
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"))
     checks.floating(q=q, k=k, v=v)
     checks.finite(q=q, k=k, v=v)
@@ -89,8 +90,8 @@ def number_of_delays(L: int, factor: int | float, least: int = 1) -> int:
     Raises:
         ValueError: a factor that is not a positive number.
     """
-    if not 0 < factor < math.inf:
-        raise ValueError(f"factor: expected a positive number, got {factor}")
+    if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+        raise ValueError(f"factor: expected a positive number, got {factor!r}")
     return min(max(int(factor * math.log(L)), least), L)
 
 

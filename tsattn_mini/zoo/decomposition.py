@@ -29,10 +29,12 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
         kernel: steps in one mean, at least 1; it may be longer than the series.
         axes: what the axes of `x` are called where it is used.
     Raises:
-        ValueError: a kernel below 1, integers, entries that are not finite, or sums that leave the number range.
+        ValueError: a kernel that is no whole number of at least 1, a series of integers, entries that are not finite,
+            or sums that leave the number range.
     """
-    if kernel < 1:
-        raise ValueError(f"kernel: expected at least 1 step, got {kernel}")
+    if type(kernel) is not int or kernel < 1:
+        raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
+    checks.required(x=x)
     checks.shapes(x=(x, "B L V"))
     checks.floating(x=x)
     checks.finite(x=x)
@@ -40,10 +42,11 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     rows = torch.arange(-(kernel // 2), L + (kernel - 1) // 2, device=x.device).clamp(0, L - 1)
     padded = x[:, rows].to(torch.promote_types(x.dtype, torch.float32))
     trend = F.avg_pool1d(padded.mT, kernel, stride=1).mT.contiguous().to(x.dtype)
-    checks.overflow("x", trend)
+    seasonal = x - trend
+    checks.overflow("x", trend, seasonal)
     trend = step("trend", trend, axes=axes, eq=f"mean of {kernel} neighbours",
                  note="What moves slowly; beyond the ends the end value is repeated.")
-    seasonal = step("seasonal", x - trend, axes=axes, eq="x - trend",
+    seasonal = step("seasonal", seasonal, axes=axes, eq="x - trend",
                     note="What is left. Together the two are x again: nothing is thrown away or rescaled.")
     return seasonal, trend
 
@@ -153,8 +156,11 @@ class DecompositionForecaster(nn.Module):
         """The next `pred_len` steps. The arguments are the released ones; of `x_dec` only the shape matters.
 
         Raises:
-            ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries.
+            ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries, another dtype than
+                the weights'.
         """
+        checks.required(x_enc=x_enc)
+        checks.floating(self.projection.weight.dtype, x_enc=x_enc)
         check_windows(x_enc, x_mark_enc, x_dec, x_mark_dec, T=self.seq_len, L=self.label_len + self.pred_len,
                       V=self.V, marks=self.enc_embedding.marks)
         x = step("x", x_enc, axes="B T V", note="The window as it came.")

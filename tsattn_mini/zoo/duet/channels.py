@@ -47,6 +47,7 @@ class ChannelMask(nn.Module):
         Raises:
             ValueError: shapes that do not fit, entries that are not finite or, in `u`, outside 0 … 1.
         """
+        checks.required(x=x)
         checks.shapes(x=(x, f"B V {self.T}"), u=(u, "B V V"))
         checks.floating(x=x)
         checks.floating(u=u)
@@ -104,7 +105,9 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
     Warns:
         RuntimeWarning: when `keep` leaves a query without any key (not if soft); its weights are 0.
     """
+    checks.required(q=q, k=k, v=v, keep=keep)
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), keep=(keep, "B L S"))
+    checks.floating(q=q, k=k, v=v)
     checks.finite(q=q, k=k, v=v, keep=keep)
     dtype = torch.promote_types(q.dtype, torch.float32)
     if not torch.compiler.is_compiling() and not bool(((keep >= 0) & (keep <= 1)).all()):

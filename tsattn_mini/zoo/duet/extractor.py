@@ -68,8 +68,8 @@ class TemporalClusters(nn.Module):
     def __init__(self, T: int, V: int, M: int, N: int = 4, k: int = 2, hidden: int = 256, kernel: int = 25, *,
                  per_variable: bool = True, detach: bool = False, **switches: bool | float) -> None:
         super().__init__()
-        if kernel < 1:
-            raise ValueError(f"kernel: expected at least 1 step, got {kernel}")
+        if type(kernel) is not int or kernel < 1:
+            raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
         self.router = Router(T, N, k, hidden, **switches)
         self.experts = nn.ModuleList(PatternExtractor(T, M) for _ in range(N))
         self.revin = RevIN(V, detach)
@@ -83,6 +83,8 @@ class TemporalClusters(nn.Module):
                 ) -> tuple[Float[Tensor, "B V M"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"],
                            Float[Tensor, ""]]:
         """Features, μ, σ and the router's balance. `noise` goes to the router, a row for each of its windows."""
+        checks.required(x=x)
+        checks.floating(self.revin.weight.dtype, x=x)
         checks.shapes(x=(x, f"B {self.router.T} {len(self.revin.weight)}"))
         with scope("router"):
             gates, balance = self.router(self.routed(x), noise)

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer
 from tsattn_mini.blocks import Encoder, EncoderLayer, check_sizes, check_windows
 from tsattn_mini.trace import meaning, scope, step
@@ -84,7 +85,8 @@ class DUET(nn.Module):
         Args:
             router_noise: standard normal, see `Router`; u: uniform on 0 … 1, see `ChannelMask`.
         Raises:
-            ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries.
+            ValueError: shapes that do not fit, marks for one side only, NaN or infinite entries, another dtype than
+                the weights'.
         """
         return self.forecast_and_balance(x_enc, x_mark_enc, x_dec, x_mark_dec, router_noise=router_noise, u=u)[0]
 
@@ -92,6 +94,8 @@ class DUET(nn.Module):
                              x_mark_dec: Tensor | None = None, *, router_noise: Tensor | None = None,
                              u: Tensor | None = None) -> tuple[Float[Tensor, "B F V"], Float[Tensor, ""]]:
         """As `forward`, and beside it the router's balance, which training adds to the error."""
+        checks.required(x_enc=x_enc)
+        checks.floating(self.head.weight.dtype, x_enc=x_enc)
         rows = next((t.shape[1] for t in (x_dec, x_mark_dec) if isinstance(t, Tensor) and t.ndim == 3), 1)
         check_windows(x_enc, x_mark_enc, x_dec, x_mark_dec, T=self.seq_len, L=rows, V=self.V, marks=self.marks)
         x = step("x", x_enc, axes="B T V", note="The window as it came.")

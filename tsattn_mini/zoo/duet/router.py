@@ -52,17 +52,19 @@ class Router(nn.Module):
         one_scale: the load compares scores with scores. The released code compares them with probabilities.
         eps: added to the sum of the kept probabilities; 1e-6 in the released code.
     Raises:
-        ValueError: sizes below 1, or k outside 1 … N.
+        ValueError: sizes that are no whole numbers of at least 1, k outside 1 … N, or eps outside 0 … 1.
     """
 
     def __init__(self, T: int, N: int, k: int, hidden: int = 256, *, mix_in_eval: bool = True,
                  one_scale: bool = True, eps: float = 0.0) -> None:
         super().__init__()
         for name, size in {"T": T, "N": N, "hidden": hidden}.items():
-            if size < 1:
-                raise ValueError(f"{name}: expected at least 1, got {size}")
-        if not 1 <= k <= N:
-            raise ValueError(f"k: expected 1 to N={N} experts, got {k}")
+            if type(size) is not int or size < 1:
+                raise ValueError(f"{name}: expected at least 1, got {size!r}")
+        if type(k) is not int or not 1 <= k <= N:
+            raise ValueError(f"k: expected 1 to N={N} experts, got {k!r}")
+        if not 0 <= eps < 1:
+            raise ValueError(f"eps: expected a small number, 0 or more, got {eps}")
         self.T, self.N, self.k = T, N, k
         self.mix_in_eval, self.one_scale, self.eps = mix_in_eval, one_scale, eps
         self.scores, self.spread = Scores(T, hidden, N), Scores(T, hidden, N)
@@ -79,6 +81,7 @@ class Router(nn.Module):
         Raises:
             ValueError: shapes that do not fit, entries that are not finite, or scores beyond the number range.
         """
+        checks.required(x=x)
         checks.shapes(x=(x, f"B V {self.T}"), noise=(noise, f"B V {self.N}"))
         checks.floating(x=x)
         checks.floating(noise=noise)
@@ -93,11 +96,11 @@ class Router(nn.Module):
                           eq="softplus(W₄ relu(W₃ x)) + 0.01", note="How much noise the window asks for.")
             noisy = step("noisy", clean + noise.to(x.dtype) * spread, axes="B V N", eq="scores + ε ⊙ spread",
                          note="In training a near miss is tried now and then.")
-        checks.overflow("x", noisy)
         mixed = noisy
         if noise is not None or self.mix_in_eval:
             mixed = step("mixed", noisy @ W_h, axes="B V N", eq="scores W_h",
                          note="A learned matrix between the experts; it starts as the identity.")
+        checks.overflow("x", mixed)
         probs = step("probs", torch.softmax(mixed, dim=-1), axes="B V N", eq="softmax(scores)",
                      note="All experts still share the window.")
         kept = step("kept", first(mixed, self.k), axes="B V N", eq="the k largest",
@@ -117,7 +120,8 @@ class Router(nn.Module):
         if self.one_scale:
             W_h = self.W_h.to(clean.dtype)
             clean, noisy, ladder = clean @ W_h, mixed, mixed
-            spread = (spread.square() @ W_h.square()).sqrt()
+            unit = spread.detach().amax(-1, keepdim=True)  # a square of very wide noise would leave the number range
+            spread = unit * ((spread / unit).square() @ W_h.square()).sqrt()
         top = ladder.topk(self.k + 1).values
         rival, last = top[..., self.k:], top[..., self.k - 1:self.k]
         chance = torch.special.ndtr((clean - torch.where(noisy > rival, rival, last)) / spread)
