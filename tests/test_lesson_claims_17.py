@@ -133,6 +133,7 @@ def test_the_bikes_have_a_day_and_the_ranking_prefers_the_next_hour():
     top = R.topk(4, -1)
     assert int((top.indices % 24 == 0).all(1).sum()) == 80
     assert math.isclose(float(torch.softmax(top.values, -1)[:, 0].mean()), 0.965, abs_tol=0.0005)
+    assert_close(R.mean(0)[[1, 24]], torch.tensor([60.9, 55.4], dtype=R.dtype), rtol=0, atol=0.05)
 
 
 @pytest.mark.parametrize(("seed", "least", "most"), [(0, 0.193, 0.388), (1, 0.423, 0.875), (2, 0.515, 1.082),
@@ -158,6 +159,16 @@ def test_row_44_the_level_is_kept_to_the_last_digit_whatever_the_weights_and_the
         y, higher, larger = (net(z, *rest) for z in (x, x + level, 3 * x))
     assert_close(higher, y + level, rtol=0, atol=1e-12)
     assert float((larger - 3 * y).abs().max()) > 0.1
+
+
+@pytest.mark.parametrize("factor", [1, 0.01])  # several delays, and a single one, whose weight is always 1
+def test_the_season_that_is_forecast_has_one_size_whatever_the_season_of_the_window(factor):
+    net, (x, *rest) = build(Autoformer, **TOY, factor=factor), inputs()
+    small, large = (traced(net, z, *rest) for z in (x, 3 * x))
+    before, after = (float(large[name].tensor.std() / small[name].tensor.std()) for name in ("decomp/seasonal", "seasonal_part"))
+    assert math.isclose(before, 3, rel_tol=1e-9)
+    assert math.isclose(after, 1, abs_tol=0.25)
+    assert float((large["forecast"].tensor - 3 * small["forecast"].tensor).abs().max()) > 1
 
 
 def test_a_plain_encoder_decoder_does_not_keep_the_level():
