@@ -165,7 +165,8 @@ def test_row_44_the_level_is_kept_to_the_last_digit_whatever_the_weights_and_the
 def test_the_season_that_is_forecast_has_one_size_whatever_the_season_of_the_window(factor):
     net, (x, *rest) = build(Autoformer, **TOY, factor=factor), inputs()
     small, large = (traced(net, z, *rest) for z in (x, 3 * x))
-    before, after = (float(large[name].tensor.std() / small[name].tensor.std()) for name in ("decomp/seasonal", "seasonal_part"))
+    before, after = (float(large[name].tensor.std() / small[name].tensor.std())
+                     for name in ("decomp/seasonal", "seasonal_part"))
     assert math.isclose(before, 3, rel_tol=1e-9)
     assert math.isclose(after, 1, abs_tol=0.25)
     assert float((large["forecast"].tensor - 3 * small["forecast"].tensor).abs().max()) > 1

@@ -217,6 +217,11 @@ def test_claim_x_to_3x_plus_7_moves_the_stationarized_forecast_along_and_duets_n
             off.append((net(3 * x + 7) - 3 * net(x) - 7).abs().max().item() / 3)
     assert off[0] < 1e-4
     assert off[1:] == pytest.approx([0.079, 1.843], abs=1e-3)
+    net.clusters.routed = lambda x: ((x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)).mT  # exercise 2
+    with torch.no_grad():
+        scale, both = ((net(3 * x + b) - 3 * net(x) - b).abs().max().item() / 3 for b in (0, 7))
+    assert scale < 1e-4
+    assert both == pytest.approx(0.468, abs=1e-3)
 
 
 def test_the_levels_and_scales_of_the_bikes_differ_from_window_to_window():

@@ -149,7 +149,7 @@ QUESTIONS = [
              "two planted groups that know nothing of each other. What does the mask do to the error?",
         options={
             "much": Option("It falls by a tenth or more, at least with the planted groups.",
-                "That is what one hopes. Attention without a mask learns to look away as well."),
+                "That is what one hopes. The table below shows less than 3 %."),
             "little": Option("It changes by less than a twentieth on every series.",
                 "By 2.5 % with the planted groups, and seed by seed even that could be chance."),
             "worse": Option("It rises: hidden variables are missed.",
