@@ -5,7 +5,10 @@ import torch
 from forecasters import draw
 
 from tsattn_mini import record
+from tsattn_mini.engram.gate import context_gate
 from tsattn_mini.handles import modulate
+from tsattn_mini.kite.conditioning import KnowledgeGuidedAttention
+from tsattn_mini.nonstationary import destationary_attention
 
 Z = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]], dtype=torch.float64)
 EYE = torch.eye(4, dtype=torch.float64)  # as values: the answer is the effective weights
@@ -82,6 +85,35 @@ def test_guidance_leaves_the_range_of_the_values_and_turns_a_winner_its_conditio
     assert far.min() < 0 <= once.min()
     torch.testing.assert_close(far.sum(-1), torch.ones(3, dtype=torch.float64))
     assert torch.equal(modulate(Z, EYE, delta=FAR, omega=0.0), A)
+
+
+@pytest.mark.parametrize(("E", "factor"), [(2, 16.919), (8, 4.113), (64, 1.649)])
+def test_26_in_the_model_delta_is_divided_by_the_root_of_the_width(E, factor):
+    q, k = (torch.zeros(1, n, 1, E, dtype=torch.float64) for n in (1, 4))
+    with record() as trace:
+        destationary_attention(q, k, k, delta=FAR[None])
+    row = trace["A"].tensor.flatten()
+    assert float(row[3] / row[0]) == pytest.approx(factor, abs=0.0005)
+
+
+def test_a_shift_pays_the_price_of_a_missing_prior():
+    S = torch.tensor([[1.0, 1.0, 1.0, 0.0]] * 3, dtype=torch.float64)
+    torch.testing.assert_close(modulate(Z, EYE, S=S, delta=FAR / 4 * 13.8155), A, rtol=0, atol=1e-5)
+
+
+def test_only_the_content_has_a_number_of_its_own_in_every_head():
+    q, k = draw(2, 3, 2, 4), draw(2, 4, 2, 4)
+    found = {}
+    kite = KnowledgeGuidedAttention(8, 2, 4).double()
+    for run in (lambda: destationary_attention(q, k, k, tau=draw(2, 1).exp(), delta=draw(2, 4)),
+                lambda: kite(q.flatten(2), k.flatten(2), draw(2, 3, 4).sigmoid()),
+                lambda: context_gate(draw(2, 3, 2, 8), draw(2, 3, 2, 8, seed=1))):
+        with record() as trace:
+            run()
+        found |= {step: trace[step] for step in ("tau_4d", "delta_4d", "A_g", "gate", "alpha") if step in trace}
+    assert {name: (s.axes, s.tensor[0].numel()) for name, s in found.items()} == {
+        "tau_4d": ("B 1 1 1", 1), "delta_4d": ("B 1 1 S", 4), "A_g": ("B H L D", 24), "gate": ("B 1 L D", 12),
+        "alpha": ("B L C", 6)}
 
 
 @pytest.mark.bad_input

@@ -11,7 +11,7 @@ from forecasters import build, draw
 from torch.testing import assert_close
 
 from tsattn_mini import record
-from tsattn_mini.attention import AttentionLayer
+from tsattn_mini.attention import AttentionLayer, scaled_dot_product
 from tsattn_mini.datasets import load_bikes
 from tsattn_mini.zoo.decomposition import SeasonalNorm, series_decomp
 from tsattn_mini.zoo.fedformer import FEDformer
@@ -50,6 +50,9 @@ def test_47_one_step_reaches_the_whole_window_and_an_average_of_25_reaches_25():
     spike[48] = 1
     assert int((block(column(spike)).abs() > 1e-9).sum()) == 96
     assert int((series_decomp(spike[None, :, None], 25)[1].abs() > 1e-9).sum()) == 25
+    x, nudged = draw(1, 96, 1, 1), draw(1, 96, 1, 1) + column(spike)
+    pairs = scaled_dot_product(nudged, nudged, nudged) - scaled_dot_product(x, x, x)
+    assert int((pairs.abs() > 1e-9).sum()) == 96
 
 
 def test_48_the_block_is_a_linear_filter_of_the_queries_alone():
@@ -137,6 +140,7 @@ def test_nothing_divides_so_tanh_becomes_signs_and_softmax_one_bin(loud, tanh, s
             with record() as trace:
                 made(FourierCrossAttention, 64, 1, 96, 96, activation=activation)(q, k, k)
         found[activation] = trace["A_re"].tensor
+    assert float(trace["QK_re"].tensor.abs().median()) == pytest.approx(375 * loud ** 2, rel=0.002)
     assert float((found["tanh"].abs() > 0.99).double().mean()) == pytest.approx(tanh, abs=0.001)
     assert float(found["softmax"].amax(-1).mean()) == pytest.approx(softmax, abs=0.001)
 
@@ -200,6 +204,6 @@ def test_48_the_frequencies_own_most_of_a_layer():
 
 def test_a_fixed_number_of_bins_costs_products_in_proportion_to_the_length():
     for L in (96, 384, 1536):
-        products = 2 * L * len(keep_modes(L, 32, "random", 0))
-        assert products == 64 * L
-    assert 2 * 96 * 48 == 96 * 96
+        products = 4 * L * len(keep_modes(L, 32, "random", 0))
+        assert products == 128 * L
+    assert 4 * 96 * len(keep_modes(96, None, "random", 0)) == 2 * 96 ** 2

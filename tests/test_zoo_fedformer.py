@@ -120,6 +120,7 @@ def test_level_and_scale_are_not_taken_off():
     ({"modes": {"encoder": [1]}}, "modes: expected bins under encoder, decoder, cross_q, cross_kv, got encoder"),
     ({"H": 4}, "H: expected a divisor"), ({"label_len": 14}, "label_len: expected 0 <= label_len <= seq_len=13"),
     ({"cross": "relu"}, "activation: expected one of"), ({"kernel": 0}, "kernel: expected at least 1"),
+    ({"seed": None}, "seed: expected a whole number, got None"), ({"modes": 2.0}, r"modes: .* got \[2\.0\]"),
     ({"pred_len": 0}, "pred_len: expected at least 1"), ({"draw": "top"}, "draw: expected 'random' or 'low'")])
 def test_16_sizes_that_do_not_fit_are_named(more, says):
     with pytest.raises(ValueError, match=says):

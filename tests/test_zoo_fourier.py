@@ -300,6 +300,12 @@ def test_every_step_says_what_it_is():
     ({"modes": 0}, "modes: expected 1 to 48"), ({"modes": [5, 49]}, "bins from 0 to L // 2 = 48 .*49"),
     ({"modes": [9, 5]}, "rising order"), ({"modes": [5, 5]}, "different bins"), ({"modes": [-1]}, "bins from 0"),
     ({"modes": []}, r"got \[\]"), ({"draw": "lowest"}, "draw: expected 'random' or 'low', got 'lowest'"),
+    ({"modes": 3.5}, r"modes: expected different bins .* got \[3\.5\]"), ({"modes": [1.5]}, r"got \[1\.5\]"),
+    ({"modes": True}, r"got \[True\]"), ({"modes": "23"}, r"modes: .* got \['2', '3'\]"),
+    ({"seed": None}, "seed: expected a whole number, got None"), ({"seed": 0.5}, "seed: .* got 0.5"),
+    ({"M": 0}, "M: expected a whole number of at least 1, got 0"), ({"M": 8.0}, "M: expected a whole .* got 8.0"),
+    ({"L": 0}, "L: expected a whole number of at least 1, got 0"), ({"L": 9.5}, "L: expected a whole .* got 9.5"),
+    ({"H": 2.0}, "H: expected a divisor of the model width M=512, got 2.0"),
     ({"H": 7}, "H: expected a divisor of the model width M=512, got 7"), ({"H": 0}, "H: expected a divisor")])
 def test_16_sizes_that_do_not_fit_are_named(more, says):
     for cls, lengths in ((FourierBlock, {"L": 96}), (FourierCrossAttention, {"L": 96, "S": 96})):
@@ -307,6 +313,8 @@ def test_16_sizes_that_do_not_fit_are_named(more, says):
             cls(**{"M": 512, "H": 8, **lengths, **more})
     with pytest.raises(ValueError, match="activation: expected one of"):
         FourierCrossAttention(8, 4, 7, 7, activation="relu")
+    with pytest.raises(ValueError, match="S: expected a whole number of at least 1, got 0"):
+        FourierCrossAttention(8, 4, 7, 0)
 
 
 @pytest.mark.bad_input
@@ -319,6 +327,16 @@ def test_tensors_that_do_not_fit_are_named_before_anything_is_computed():
         cross(x, x, x)
     with pytest.raises(ValueError, match="v: expected axes"):
         cross(x, x[:, :7], x[:1, :7])
+    for q in (x.long(), x > 0, x.to(torch.complex64)):
+        with pytest.raises(ValueError, match="q: expected floating-point numbers, got"):
+            block(q)
+    with pytest.raises(ValueError, match="q: expected a tensor, got NoneType"):
+        block(None)
+    for name, args in (("q", (None, x, x)), ("k", (x, None, x)), ("v", (x, x[:, :7], None))):
+        with pytest.raises(ValueError, match=f"{name}: expected a tensor, got NoneType"):
+            cross(*args)
+    with pytest.raises(ValueError, match="k: expected float64 like q, got float32"):
+        cross(x, x[:, :7].float(), x[:, :7])
 
 
 @pytest.mark.bad_input

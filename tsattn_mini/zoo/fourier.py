@@ -12,6 +12,8 @@ In half precision everything between the projections is computed in float32.
 
 from collections.abc import Sequence
 from math import pi
+from numbers import Integral
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +24,32 @@ from tsattn_mini.trace import step
 
 Complex = tuple[Tensor, Tensor]
 ACTIVATIONS = ("tanh", "softmax")
+
+
+def whole(x: Any) -> bool:
+    """Is `x` a whole number, and not True or False?"""
+    return isinstance(x, Integral) and not isinstance(x, bool)
+
+
+def check_count(**sizes: Any) -> None:
+    """Check that every size is a whole number of at least 1.
+
+    Raises:
+        ValueError: naming the size.
+    """
+    for name, size in sizes.items():
+        if not whole(size) or size < 1:
+            raise ValueError(f"{name}: expected a whole number of at least 1, got {size!r}")
+
+
+def check_seed(seed: Any) -> None:
+    """Check that a seed is a whole number.
+
+    Raises:
+        ValueError: naming it.
+    """
+    if not whole(seed):
+        raise ValueError(f"seed: expected a whole number, got {seed!r}")
 
 
 def below_nyquist(L: int) -> int:
@@ -36,20 +64,22 @@ def keep_modes(L: int, modes: int | Sequence[int] | None, draw: str, seed: int) 
         modes: how many of the bins below Nyquist; None for 64, or all if there are fewer; or the bins themselves.
         draw: "random" takes any, by a generator of its own that `seed` starts; "low" takes the lowest.
     Raises:
-        ValueError: more modes than there are, bins outside 0 to L // 2, or not in rising order.
+        ValueError: more modes than there are, bins outside 0 to L // 2 or not in rising order; no whole numbers.
     """
+    check_count(L=L)
     most = below_nyquist(L)
+    check_seed(seed)
     if draw not in ("random", "low"):
         raise ValueError(f"draw: expected 'random' or 'low', got {draw!r}")
-    if modes is None or isinstance(modes, int):
+    if modes is None or whole(modes):
         count = min(64, most) if modes is None else modes
         if not 1 <= count <= most:
             raise ValueError(f"modes: expected 1 to {most}, the bins below Nyquist of L={L} steps, got {count}")
         if draw == "low":
             return torch.arange(count)
         return torch.randperm(most, generator=torch.Generator().manual_seed(seed))[:count].sort().values
-    bins = [int(mode) for mode in modes]
-    if not bins or bins != sorted(set(bins)) or not 0 <= bins[0] <= bins[-1] <= L // 2:
+    bins = modes.tolist() if isinstance(modes, Tensor) else list(modes) if isinstance(modes, Sequence) else [modes]
+    if not bins or not all(map(whole, bins)) or bins != sorted(set(bins)) or not 0 <= bins[0] <= bins[-1] <= L // 2:
         raise ValueError(f"modes: expected different bins from 0 to L // 2 = {L // 2} in rising order, got {bins}")
     return torch.tensor(bins)
 
@@ -123,8 +153,9 @@ class _Modes(nn.Module):
 
     def __init__(self, M: int, H: int, modes: Int[Tensor, " J"], released_view: bool) -> None:
         super().__init__()
-        if H < 1 or M % H:
-            raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
+        check_count(M=M)
+        if not whole(H) or H < 1 or M % H:
+            raise ValueError(f"H: expected a divisor of the model width M={M}, got {H!r}")
         shape = (len(modes), H, M // H, M // H)
         size = (2 * M / H) ** -0.5  # the output is as loud as the input
         self.real, self.imag = (nn.Parameter(torch.randn(shape) * size) for _ in range(2))
@@ -175,11 +206,13 @@ class FourierBlock(_Modes):
         """`k` and `v` are taken because `AttentionLayer` passes them; nothing depends on them.
 
         Raises:
-            ValueError: another length, number of heads or width than the block was built for; entries that are not
-                finite, or sums that leave the number range.
+            ValueError: another length, number of heads or width than the block was built for; integers; entries that
+                are not finite, or sums that leave the number range.
         """
         _, H, E, _ = self.real.shape
+        checks.required(q=q)
         checks.shapes(q=(q, f"B {self.L} {H} {E}"))
+        checks.floating(q=q)
         X = named("X", select("q", q, self.modes), "B J H E", "select(F q)", "The kept bins of the spectrum over time.")
         slots = torch.arange(len(self.modes), device=q.device) if self.released_slots else self.modes
         return self.back(self.weighted(X), slots, self.L, q)
@@ -210,16 +243,19 @@ class FourierCrossAttention(_Modes):
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
         super().__init__(M, H, keep_modes(L, modes, draw, seed), released_view)
+        check_count(S=S)
         self.register_buffer("modes_kv", keep_modes(S, modes_kv, draw, seed + 1))
         self.L, self.S, self.activation = L, S, activation
         self.released_values, self.released_scale = released_values, released_scale
 
     def forward(self, q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
                 v: Float[Tensor, "B S H E"]) -> Float[Tensor, "B L H E"]:
-        """Raises ValueError as `FourierBlock.forward` does."""
+        """Raises ValueError as `FourierBlock.forward` does, and for q, k and v of different dtypes."""
         _, H, E, _ = self.real.shape
+        checks.required(q=q, k=k, v=v)
         checks.shapes(q=(q, f"B {self.L} {H} {E}"), k=(k, f"B {self.S} {H} {E}"), v=(v, f"B {self.S} {H} {E}"))
         checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H E"))
+        checks.floating(q=q, k=k, v=v)
         Q = named("Q", select("q", q, self.modes), "B J H E", "select(F q)", "What each kept bin asks.")
         K = named("K", select("k", k, self.modes_kv), "B I H E", "select(F k)", "What each kept bin answers to.")
         V = K if self.released_values else select("v", v, self.modes_kv)
