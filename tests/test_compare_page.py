@@ -139,3 +139,19 @@ def test_the_spec_carries_questions_only_where_there_are_some(live):
 def test_presets_that_do_not_fit_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+BADGES = """el => [...el.querySelectorAll(".ts-panel[data-diff]")].map(panel => {
+  const { top, lineHeight } = getComputedStyle(panel, "::after");
+  const badge = panel.getBoundingClientRect().top + panel.clientTop + parseFloat(top) + parseFloat(lineHeight);
+  const range = document.createRange();
+  range.selectNodeContents(panel.querySelector("figcaption"));
+  return range.getBoundingClientRect().top - badge;
+})"""
+
+
+def test_the_badge_of_a_difference_covers_no_word(live):
+    live["views"].at.locator("[data-pin]").press("Enter")
+    gaps = live["views"].at.evaluate(BADGES)
+    assert len(gaps) == len(live["views"].spec["steps"])
+    assert min(gaps) >= 0

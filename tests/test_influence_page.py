@@ -177,6 +177,39 @@ def test_the_top_three_come_with_sign_and_number_and_the_row_shares_a_sum(live):
     assert len(found["titles"]) == 9
 
 
+def test_a_list_says_that_ranges_rank_it_and_what_a_switch_is_compared_with(live):
+    found = live["soft"].chosen("S", 4)
+    assert SAY["most"] not in found["said"]  # two handles move it: nothing is left out
+    said = live["soft"].chosen("A", 4)["said"]
+    assert f"{SAY['most']}:" in said
+    assert "whole range" in said
+    found = live["soft"].chosen("A", 1)
+    assert SAY["on"].format(by=found["marks"]["masked"][0]["text"], handle="masked") in found["titles"][-1]
+
+
+def test_nothing_below_moves_when_a_number_is_chosen_and_dropped(browser, folder):
+    for width in (1280, 390):
+        with opened(browser, folder, viewport={"width": width, "height": 900}) as live:
+            one = live["soft"]
+            heights = {one.at.evaluate("el => el.offsetHeight")}
+            for name, i in (("A", 4), ("still", 0), ("top", 1)):
+                one.chosen(name, i)
+                heights.add(one.at.evaluate("el => el.offsetHeight"))
+            one.at.locator("[data-step=top] .ts-plot").press("Escape")
+            heights.add(one.at.evaluate("el => el.offsetHeight"))
+            assert len(heights) == 1, width
+
+
+def test_the_mark_of_a_handle_lies_over_the_dashes_around_it(live):
+    one = live["soft"]
+    one.at.locator("[data-go=A]").click()
+    one.chosen("A", 4)
+    style = one.box("tau").locator(".ts-sway-dial").evaluate(
+        "el => { const { zIndex, backgroundColor } = getComputedStyle(el); return [zIndex, backgroundColor]; }")
+    assert style[0] == "1"
+    assert style[1] == one.at.evaluate("el => getComputedStyle(el).backgroundColor")
+
+
 def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
     live["jumpy"].at.evaluate("el => el.explorer.set('x', [0.49, 0, 0.0, 0.5])")
     found = live["jumpy"].chosen("hash", 1)

@@ -172,6 +172,26 @@ def test_a_page_stays_as_wide_as_its_window_and_everything_can_be_touched(live):
         assert explorer.at.evaluate(SMALL) == []
 
 
+STICKY = """el => ["guide", "sway"].map(name => el.querySelector(`.ts-${name}`))
+  .filter(part => getComputedStyle(part).position === "sticky").reduce((sum, part) => sum + part.offsetHeight, 0)"""
+
+
+@pytest.mark.parametrize(("size", "share"), [((1280, 900), 0.4), ((390, 844), 0.34), ((844, 390), 0.3)])
+def test_what_stays_in_sight_leaves_the_pictures_most_of_the_screen(browser, folder, size, share):
+    with opened(browser, folder, viewport=dict(zip(("width", "height"), size, strict=True))) as live:
+        for explorer in live.values():
+            assert explorer.at.evaluate(STICKY) <= share * size[1]
+
+
+def test_a_caption_that_was_scrolled_begins_anew_at_the_next_step(browser, folder):
+    with opened(browser, folder, viewport=SIZES["narrow"]) as live:
+        one, caption = live["attend"], live["attend"].at.locator("[data-caption]")
+        go(one, "QK")
+        assert caption.evaluate("el => { el.scrollTop = 999; return el.scrollTop; }") > 0
+        go(one, "A")
+        assert caption.evaluate("el => el.scrollTop") == 0
+
+
 def test_in_print_only_what_can_be_read_is_left(live):
     one = live["attend"]
     one.page.emulate_media(media="print")

@@ -15,6 +15,7 @@ export function report(element, spec) {
     const last = Object.assign(document.createElement("p"), { textContent: rest.filter(Boolean).join(" "), hidden: !rest.some(Boolean) });
     order.append(...items);
     line.replaceChildren(first, order, last);
+    line.scrollTop = 0;
   }
 
   const value = (step, i, v) => fill(say.value, { place: name(step, i), value: exact(v) });

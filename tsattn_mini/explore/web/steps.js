@@ -10,6 +10,7 @@ export function steps(stage) {
   const about = [...element.querySelectorAll("[data-about]")];
   const panels = [...element.querySelectorAll("[data-step]")];
   const boxes = [...element.querySelectorAll("[data-input]")];
+  const caption = element.querySelector(".ts-caption");
   const play = element.querySelector("[data-play]");
   let now = 0, next;
 
@@ -22,6 +23,7 @@ export function steps(stage) {
       button.classList.toggle("ts-from", sources.includes(button.dataset.go));
     });
     about.forEach((text, i) => text.classList.toggle("ts-here", i === now));
+    if (by !== "start") caption.scrollTop = 0;
     for (const panel of panels) {
       panel.classList.toggle("ts-now", panel.dataset.step === name);
       panel.classList.toggle("ts-from", sources.includes(panel.dataset.step));
