@@ -29,9 +29,14 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), mask=(mask, "L S"))
     checks.finite(q=q, k=k, v=v)
-    QK = step("QK", einsum("blhe,bshe->bhls", q, k), axes="B H L S", eq="Q Kᵀ",
+    QK = step("QK", einsum("blhe,bshe->bhls", q, by_head(k)), axes="B H L S", eq="Q Kᵀ",
               note="Every query meets every key: one dot product per pair.")
     return mix(QK / q.shape[-1] ** 0.5, v, mask, eq="Q Kᵀ / √E")
+
+
+def by_head(k: Float[Tensor, "B S H E"]) -> Float[Tensor, "B S H E"]:
+    """The same numbers, every head's rows side by side in memory: from there `einsum` need not turn single numbers."""
+    return k.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Bool[Tensor, "L S"] | None = None,

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
-from tsattn_mini.attention import mix
+from tsattn_mini.attention import by_head, mix
 from tsattn_mini.blocks import Transformer
 from tsattn_mini.embedding import finite_rows
 from tsattn_mini.trace import meaning, scope, step
@@ -164,7 +164,7 @@ def destationary_attention(
     dtype = torch.promote_types(q.dtype, torch.float32)
     tau = torch.ones_like(q[:, :1, 0, 0], dtype=dtype) if tau is None else tau.to(dtype)
     delta = torch.zeros_like(k[:, :, 0, 0], dtype=dtype) if delta is None else delta.to(dtype)
-    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), k.to(dtype)), axes="B H L S", eq="Q Kᵀ",
+    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every query meets every key: one dot product per pair.")
     tau = _keep_finite(q, k, tau, delta, QK)
     tau = step("tau_4d", tau[:, :, None, None], axes="B 1 1 1", eq="τ", note="One factor per window.")

@@ -11,7 +11,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
-from tsattn_mini.attention import mix
+from tsattn_mini.attention import by_head, mix
 from tsattn_mini.trace import meaning, step
 
 PRICE = -math.log(1e10)  # what the released code puts in the place of a hidden pair's score, before the division by √E
@@ -113,7 +113,7 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
     if not torch.compiler.is_compiling() and not bool(((keep >= 0) & (keep <= 1)).all()):
         raise ValueError(f"keep: expected numbers from 0 to 1, got {float(keep.min())} to {float(keep.max())}")
     keep, root = keep[:, None].to(dtype), q.shape[-1] ** 0.5
-    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), k.to(dtype)), axes="B H L S", eq="Q Kᵀ",
+    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every variable meets every variable.")
     checks.overflow("q, k", QK)
     if soft:
