@@ -26,7 +26,7 @@ CELLS = {
             "test_lesson_claims_17::"
             "test_row_42_single_steps_rarely_find_their_hour_and_all_steps_together_find_the_day"),
         "fedformer": Cell(
-            "attention lacks the global view, and is dear",
+            "seeing the whole window, at a low cost",
             "test_lesson_claims_18::test_47_one_step_reaches_the_whole_window_and_an_average_of_25_reaches_25"),
         "nonstationary": Cell(
             "normalised windows look alike",
@@ -52,9 +52,8 @@ CELLS = {
             "frequency block and cross-attention",
             "test_lesson_claims_18::test_48_the_frequencies_own_most_of_a_layer"),
         "nonstationary": Cell(
-            "τ, δ and their Projectors",
-            "test_nonstationary_claims::"
-            "test_claims_33_and_37_the_convolution_has_36_weights_a_linear_map_12_and_the_mlp_the_rest"),
+            "normalise, restore; Projectors for τ and δ",
+            "test_lesson_claims_21::test_new_in_the_non_stationary_transformer_are_the_boxes_that_save_and_that_make_tau_and_delta"),
         "itransformer": Cell(
             "inverted embedding",
             "test_lesson_claims_19::"
@@ -63,7 +62,7 @@ CELLS = {
             "patches, global token, cross-attention",
             "test_lesson_claims_19::test_parts_and_gradient_of_timexer"),
         "duet": Cell(
-            "router with experts, links between variables",
+            "router to k of N experts, drawn links",
             "test_lesson_claims_20::test_parts_and_their_parameters"),
     },
     "token": {
@@ -108,7 +107,10 @@ CELLS = {
             "full between patches; the global token asks",
             "test_lesson_claims_19::"
             "test_operator_layer_one_patches_have_sensitivity_zero_and_the_global_token_has_not"),
-        "duet": Cell("k of N experts, then attention along links", "test_lesson_claims_20::test_the_router_by_hand"),
+        "duet": Cell(
+            "attention, along drawn links only",
+            "test_lesson_claims_20::"
+            "test_claim_three_masks_a_hidden_variable_keeps_odds_that_grow_with_the_head"),
     },
     "normalisation": {
         "informer": Cell(
@@ -123,7 +125,7 @@ CELLS = {
         "nonstationary": Cell(
             "yes",
             "test_nonstationary_claims::"
-            "test_claim_24_restoring_is_0_8_times_3_plus_5_on_every_row_and_the_loss_sees_the_last"),
+            "test_claim_6_the_toy_has_population_deviations_and_two_scales_become_one"),
         "itransformer": Cell(
             "yes",
             "test_lesson_claims_19::"
@@ -149,7 +151,8 @@ CELLS = {
             "test_44_a_level_is_followed_exactly_a_scale_is_not_and_the_released_view_loses_both"),
         "nonstationary": Cell(
             "at the output *and* inside attention",
-            "test_lesson_claims_06::test_both_encoder_layers_get_the_same_tau_and_delta"),
+            "test_lesson_claims_06::"
+            "test_without_tau_and_delta_the_forecast_follows_the_units_and_with_them_it_does_not"),
         "itransformer": Cell(
             "at the output",
             "test_lesson_claims_19::"
@@ -158,7 +161,7 @@ CELLS = {
             "at the output",
             "test_lesson_claims_19::test_normalisation_and_statistics_of_timexer_are_those_of_itransformer"),
         "duet": Cell(
-            "at the output; they choose experts",
+            "at the output; the level picks experts",
             "test_lesson_claims_20::"
             "test_claim_rows_that_change_experts_under_3x_plus_7_depend_on_the_series_and_3x_changes_none"),
     },

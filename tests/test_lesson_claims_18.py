@@ -199,6 +199,7 @@ def test_every_input_has_a_gradient_and_432_parameters_have_none():
 def test_48_the_frequencies_own_most_of_a_layer():
     layer = AttentionLayer(FourierBlock(512, 8, 96), 512, 8)
     assert sum(p.numel() for p in layer.attend.parameters()) == 2 * 48 * 8 * 64 * 64 == 3_145_728
+    assert sum(p.numel() for p in FourierCrossAttention(512, 8, 96, 96).parameters()) == 3_145_728
     assert sum(p.numel() for part in (layer.key, layer.value) for p in part.parameters()) == 525_312
 
 

@@ -243,8 +243,11 @@ def test_parts_and_gradient_of_timexer(driven):
     assert net.patch_embedding.global_token.shape == (1, 1, 1, 8)
     assert (weights(net.layers[0].cross_attention), weights(net.layers[0])) == (288, 904)
     released = build(TimeXer, **SIZES, patch_len=4, features="MS", released_statistics=True)
+    with record() as trace:
+        y = released(x.clone().requires_grad_(), marks)
+    assert [trace[name].tensor.requires_grad for name in ("mu", "sigma")] == [False, True]
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        released(x.clone().requires_grad_(), marks).sum().backward()
+        y.sum().backward()
 
 
 @pytest.mark.parametrize(("V", "scores"), [(321, 845_000), (92, 73_728)])

@@ -13,7 +13,8 @@ from tsattn_mini.nonstationary import Projector
 from tsattn_mini.questions.lesson21 import misses
 from tsattn_mini.results import cost, load
 from tsattn_mini.results.nonstationary import task
-from tsattn_mini.results.zoo import build
+from tsattn_mini.results.zoo import ENCODER_ONLY, build
+from tsattn_mini.results.zoo import MODELS as FORECASTERS
 
 ROOT = Path(__file__).parent.parent
 RESULTS, COSTS = load("zoo"), load("cost")
@@ -71,11 +72,26 @@ def test_what_each_model_relates_on_the_window():
     shapes = {"Informer": ("enc0/A_top", (1, 4, 20, 48)), "Autoformer": ("enc0/A", (1, 3)),
               "FEDformer": ("enc0/X_re", (1, 24, 4, 8)), "Non-stationary": ("enc0/A", (1, 4, 48, 48)),
               "iTransformer": ("enc0/A", (1, 4, 8, 8)), "TimeXer": ("enc0/self/A", (4, 4, 5, 5)),
-              "DUET": ("router/gates", (1, 4, 4))}
+              "DUET": ("links/keep", (1, 4, 4))}
     for name, (step, shape) in shapes.items():
         with torch.no_grad(), record() as trace:
             build("bikes", name).eval()(past, marks, None, decoder_marks)
         assert trace[step].shape == shape
+
+
+def test_new_in_the_non_stationary_transformer_are_the_boxes_that_save_and_that_make_tau_and_delta():
+    past, marks, _, decoder_marks = task("bikes").test[[12]]
+    boxes = {}
+    for name in ("Transformer", "Non-stationary"):
+        with torch.no_grad(), record() as trace:
+            build("bikes", name).eval()(past, marks, None, decoder_marks)
+        boxes[name] = {one.meaning for one in trace.values()} - {None}
+    assert boxes["Non-stationary"] - boxes["Transformer"] == {"save statistics", "make τ and δ"}
+
+
+def test_weights_run_from_18216_to_80004():
+    weights = [w for s, m in RESULTS.pairs() if m in FORECASTERS for w in RESULTS.values(s, m, "parameters")]
+    assert (min(weights), max(weights)) == (18216, 80004)
 
 
 def best(series, column):
@@ -100,6 +116,7 @@ def test_on_macro_two_models_have_no_level_and_the_others_are_near_the_last_valu
 def test_on_bikes_series_and_patches_as_tokens_lead_in_less_than_half_the_time():
     ranked = sorted((m for s, m in RESULTS.pairs() if s == "bikes"), key=lambda m: RESULTS["bikes", m, "mse"].mean)
     assert ranked[:3] == ["TimeXer", "DUET", "iTransformer"]
+    assert set(ranked[:3]) == ENCODER_ONLY, "they are also the three without a decoder"
     assert best("bikes", "mse") == best("bikes", "mae") == ("TimeXer", [])
     slowest = max(RESULTS["bikes", m, "seconds"].mean for m in ranked[:3])
     others = [m for m in ranked[3:] if m not in ("last value", "seasonal naive")]
