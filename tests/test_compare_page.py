@@ -155,3 +155,12 @@ def test_the_badge_of_a_difference_covers_no_word(live):
     gaps = live["views"].at.evaluate(BADGES)
     assert len(gaps) == len(live["views"].spec["steps"])
     assert min(gaps) >= 0
+
+
+def test_pinning_moves_no_button_and_no_picture(live):
+    where = """el => [...el.querySelectorAll(".ts-presets button, .ts-panel")].map(part => part.getBoundingClientRect())
+      .map(({ x, y, width, height }) => [x, y + scrollY, width, height])"""
+    pin, before = live["views"].at.locator("[data-pin]"), live["views"].at.evaluate(where)
+    for _ in "pin", "unpin":
+        pin.press("Enter")
+        assert live["views"].at.evaluate(where) == before
