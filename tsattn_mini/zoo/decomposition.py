@@ -37,13 +37,14 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     checks.required(x=x)
     checks.shapes(x=(x, "B L V"))
     checks.floating(x=x)
-    checks.finite(x=x)
     L = x.shape[1]
     rows = torch.arange(-(kernel // 2), L + (kernel - 1) // 2, device=x.device).clamp(0, L - 1)
-    padded = x[:, rows].to(torch.promote_types(x.dtype, torch.float32))
+    padded = x.index_select(1, rows).to(torch.promote_types(x.dtype, torch.float32))
     trend = F.avg_pool1d(padded.mT, kernel, stride=1).mT.contiguous().to(x.dtype)
     seasonal = x - trend
-    checks.overflow("x", trend, seasonal)
+    if not torch.compiler.is_compiling() and not checks.all_finite(seasonal):  # as it is if x or the trend is not
+        checks.finite(x=x)
+        checks.overflow("x", seasonal)
     trend = step("trend", trend, axes=axes, eq=f"mean of {kernel} neighbours",
                  note="What moves slowly; beyond the ends the end value is repeated.")
     seasonal = step("seasonal", seasonal, axes=axes, eq="x - trend",

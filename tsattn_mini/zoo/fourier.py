@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
+from tsattn_mini.attention import by_head
 from tsattn_mini.trace import step
 
 Complex = tuple[Tensor, Tensor]
@@ -95,8 +96,9 @@ def to_modes(x: Float[Tensor, "B L H E"], bins: Int[Tensor, " J"]
              ) -> tuple[Float[Tensor, "B J H E"], Float[Tensor, "B J H E"]]:
     """X_j = Σ_t x_t exp(-2πi j t / L) at the kept bins alone; returns its real and its imaginary part."""
     cos, sin = waves(x.shape[1], bins, x.dtype)
-    rows = x.flatten(2)
-    return (cos.mT @ rows).unflatten(-1, x.shape[2:]), (-sin.mT @ rows).unflatten(-1, x.shape[2:])
+    both = torch.cat([cos, -sin], 1).mT @ x.flatten(2)
+    re, im = both.unflatten(-1, x.shape[2:]).chunk(2, 1)
+    return re, im
 
 
 def to_time(Y: tuple[Float[Tensor, "B J H E"], Float[Tensor, "B J H E"]], bins: Int[Tensor, " J"],
@@ -108,8 +110,7 @@ def to_time(Y: tuple[Float[Tensor, "B J H E"], Float[Tensor, "B J H E"]], bins: 
     re, im = Y
     cos, sin = waves(L, bins, re.dtype)
     c = torch.where(bins * 2 % L == 0, 1.0, 2.0).to(re.dtype) / L
-    real = cos * c @ re.flatten(2)
-    y = torch.baddbmm(real, (sin * c).expand(len(re), -1, -1), im.flatten(2), alpha=-1)  # real - sin c im
+    y = torch.cat([cos * c, -sin * c], 1) @ torch.cat([re, im], 1).flatten(2)
     return y.unflatten(-1, re.shape[2:])
 
 
@@ -163,9 +164,10 @@ class _Modes(nn.Module):
         self.released_view = released_view
 
     def weighted(self, X: Complex) -> Complex:
-        (a, b), c, d, pairs = X, self.real.to(X[0].dtype), self.imag.to(X[0].dtype), "bjhe,jhed->bjhd"
-        re = einsum(pairs, a, c) - einsum(pairs, b, d)  # four products: `times` would add up matrices larger than X
-        return named("Y", (re, einsum(pairs, a, d) + einsum(pairs, b, c)), "B J H E", "X_j R_j",
+        parts, pairs = torch.stack(X), "pbjhe,jhed->pbjhd"  # both parts meet a matrix at once
+        ac, bc = einsum(pairs, parts, self.real.to(parts.dtype))
+        ad, bd = einsum(pairs, parts, self.imag.to(parts.dtype))
+        return named("Y", (ac - bd, ad + bc), "B J H E", "X_j R_j",
                      "Each bin by its own matrix: amplitudes and phases change, bins do not meet.")
 
     def back(self, Y: Complex, bins: Tensor, L: int, like: Tensor) -> Float[Tensor, "B L H E"]:
@@ -261,7 +263,7 @@ class FourierCrossAttention(_Modes):
         V = K if self.released_values else select("v", v, self.modes_kv)
         V = named("V", V, "B I H E", "select(F k), again" if self.released_values else "select(F v)",
                   "What each kept bin gives.")
-        QK = named("QK", times("bjhe,bihe->bhji", Q, K), "B H J I", "Q̃ K̃ᵀ",
+        QK = named("QK", times("bjhe,bihe->bhji", Q, (by_head(K[0]), by_head(K[1]))), "B H J I", "Q̃ K̃ᵀ",
                    "Every bin of the queries meets every bin of the keys.")
         A = named("A", self.bend(QK), "B H J I", "σ(Q̃ K̃ᵀ)", "The weights; under tanh a row need not sum to 1.")
         X = named("X", times("bhji,bihe->bjhe", A, V), "B J H E", "A Ṽ", "What each kept bin takes home.")

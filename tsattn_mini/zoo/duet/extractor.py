@@ -97,5 +97,5 @@ class TemporalClusters(nn.Module):
         answers = torch.stack([expert(seasonal.mT, trend.mT) for expert in self.experts], dim=2)
         answers = step("answers", answers, axes="B V N M", eq="W_s seasonal + W_t trend + b",
                        note="What every expert would say.")
-        return step("features", (gates[..., None] * answers).sum(2), axes="B V M", eq="Σ_n gates_n answers_n",
+        return step("features", (gates[:, :, None] @ answers)[:, :, 0], axes="B V M", eq="Σ_n gates_n answers_n",
                     note="What the chosen ones say together.")
