@@ -112,3 +112,17 @@ def test_one_head_one_variable_and_the_shortest_windows_give_finite_forecasts(na
     y = forecast(build(name, **sizes), *(lambda a: (a[0], a))(windows(**shape)))
     assert y.shape == (2, shape["pred_len"], shape["V"])
     assert torch.isfinite(y).all()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("name", ALL)
+def test_every_model_names_a_size_that_is_no_whole_number_and_a_window_of_another_kind(name):
+    for size in ("seq_len", "pred_len", "V", "e_layers"):
+        with pytest.raises(ValueError, match=rf"^{size}: expected a whole number, got 2\.0"):
+            build(name, **{size: 2.0})
+    model, (x, *args) = build(name), windows()
+    for wrong, got in ((x.float(), "float32"), (x.half(), "float16"), (x.long(), "int64"), (x > 0, "bool")):
+        with pytest.raises(ValueError, match=rf"^x_enc: expected .*, got {got}"):
+            model(wrong, *args)
+    with pytest.raises(ValueError, match=r"^x_enc: expected a tensor, got NoneType"):
+        model(None, *args)

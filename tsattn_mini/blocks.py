@@ -6,6 +6,7 @@ Every layer takes its attention ready made, so the other models bring theirs. Le
 """
 
 from collections.abc import Callable, Iterable
+from numbers import Integral
 
 import torch.nn.functional as F
 from jaxtyping import Float, Shaped
@@ -206,22 +207,26 @@ class Transformer(nn.Module):
     def check(self, x_enc: Tensor, x_mark_enc: Tensor | None, x_dec: Tensor | None,
               x_mark_dec: Tensor | None) -> None:
         """Raise the ValueErrors of `forward` before anything is computed."""
+        checks.required(x_enc=x_enc)
+        checks.floating(self.projection.weight.dtype, x_enc=x_enc)
         check_windows(x_enc, x_mark_enc, x_dec, x_mark_dec, T=self.seq_len, L=self.label_len + self.pred_len,
                       V=self.V, marks=self.enc_embedding.marks)
 
 
 def check_sizes(seq_len: int, label_len: int, **sizes: int) -> None:
-    """Check the sizes of an encoder–decoder: all at least 1, and 0 <= label_len <= seq_len.
+    """Check the sizes of an encoder–decoder: whole numbers of at least 1, and 0 <= label_len <= seq_len.
 
     Raises:
         ValueError: naming the size that does not fit.
     """
     for name, size in {"seq_len": seq_len, **sizes}.items():
+        if not isinstance(size, Integral):
+            raise ValueError(f"{name}: expected a whole number, got {size!r}")
         if size < 1:
             raise ValueError(f"{name}: expected at least 1, got {size}")
-    if not 0 <= label_len <= seq_len:
+    if not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
         raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
-                         f"starts from the last label_len steps of the past, got {label_len}")
+                         f"starts from the last label_len steps of the past, got {label_len!r}")
 
 
 def check_windows(x_enc: Tensor, x_mark_enc: Tensor | None, x_dec: Tensor | None, x_mark_dec: Tensor | None, *,

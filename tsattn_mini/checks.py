@@ -63,7 +63,7 @@ def finite(**arguments: Tensor | None) -> None:
         if x is not None and not all_finite(x):
             bad = (~torch.isfinite(x)).nonzero()
             at = tuple(bad[0].tolist())
-            raise ValueError(f"{name}: expected finite numbers, got {float(x[at])} at index {at} "
+            raise ValueError(f"{name}: expected finite numbers, got {x[at].item()} at index {at} "
                              f"({len(bad)} of {x.numel()} entries are not finite)")
 
 

@@ -18,6 +18,7 @@ from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer
+from tsattn_mini.blocks import check_sizes
 from tsattn_mini.trace import step
 from tsattn_mini.zoo.decomposition import DecompositionForecaster
 
@@ -154,6 +155,7 @@ class Autoformer(nn.Module):
                  shared_in_training: bool = False, released_lags: bool = False, released_count: bool = False,
                  **more: Any) -> None:
         super().__init__()
+        check_sizes(seq_len, label_len, e_layers=e_layers, d_layers=d_layers)
 
         def attention() -> AttentionLayer:
             return AttentionLayer(AutoCorrelation(factor, shared_in_training=shared_in_training,

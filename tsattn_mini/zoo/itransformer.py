@@ -147,6 +147,7 @@ def check_window(net: nn.Module, x_enc: Tensor, x_mark_enc: Tensor | None, x_dec
         raise ValueError("x_mark_enc: expected None, as the model was built with marks=0, "
                          f"got shape {tuple(x_mark_enc.shape)}")
     checks.required(x_enc=x_enc)
+    checks.floating(next(net.parameters()).dtype, x_enc=x_enc)
     checks.shapes(x_enc=(x_enc, f"B {net.seq_len} {net.V}"), x_mark_enc=(x_mark_enc, f"B {net.seq_len} {net.marks}"),
                   x_dec=(x_dec, f"B L {net.V}"), x_mark_dec=(x_mark_dec, f"B L {net.marks}"))
     for name, given in (("x_dec", x_dec), ("x_mark_dec", x_mark_dec)):
