@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from tsattn_mini.official import autoformer, load_checkpoint, replay
 
-TOLERANCE = 2e-5  # of the array's largest number; float32 against float64
+TOLERANCE = 5e-5  # of the array's largest number; float32, summed in any order, against float64
 MODEL = {"file": "models/Autoformer.py", "cls": "Model"}
 OPERATOR = {"file": "layers/AutoCorrelation.py", "cls": "AutoCorrelation"}
 
