@@ -16,6 +16,7 @@ REDIRECT = """<!doctype html>
 <body><p><a href="{page}">{title}</a></p></body>
 </html>
 """
+MISNAMED = ' aria-label="Toggle hidden content"'
 CHATTY = ("_static/scripts/pydata-sphinx-theme.js", "_static/scripts/sphinx-book-theme.js", "search.html")
 
 
@@ -23,6 +24,12 @@ def drop_inline_handlers(app, pagename, templatename, context, doctree):
     """Header buttons that carry their script in an attribute are left out."""
     for group in context.get("header_buttons", ()):
         group["buttons"] = [button for button in group.get("buttons", ()) if button["type"] != "javascript"]
+
+
+def name_folds_by_their_words(app, pagename, templatename, context, doctree):
+    """A folded cell says "Show code cell source"; another name for listeners would hide these words from them."""
+    if "body" in context:
+        context["body"] = context["body"].replace(MISNAMED, "")
 
 
 def write_front_door(app, exception):
@@ -46,5 +53,6 @@ def hush_theme_scripts(app, exception):
 def setup(app):
     # Late: after the theme has filled in its buttons, after sphinx_external_toc has written its redirect.
     app.connect("html-page-context", drop_inline_handlers, priority=900)
+    app.connect("html-page-context", name_folds_by_their_words)
     app.connect("build-finished", write_front_door, priority=900)
     app.connect("build-finished", hush_theme_scripts, priority=900)
