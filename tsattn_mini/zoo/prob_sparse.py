@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
+from tsattn_mini.attention import by_head
 from tsattn_mini.trace import step
 
 
@@ -118,7 +119,7 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
 
     window, head = (torch.arange(n, device=q.device) for n in (len(q), q.shape[2]))
     q_top = q.transpose(1, 2)[window[:, None, None], head[:, None], M_top]
-    QK_top = step("QK_top", einsum("bhue,bshe->bhus", q_top, k), axes="B H u S", eq="q_i · k_j,  i chosen",
+    QK_top = step("QK_top", einsum("bhue,bshe->bhus", q_top, by_head(k)), axes="B H u S", eq="q_i · k_j,  i chosen",
                   note="The chosen queries meet every key.")
     _finite(QK_top, q=q, k=k)
     logits = QK_top / q.shape[-1] ** 0.5
