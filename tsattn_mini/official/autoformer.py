@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from tsattn_mini.attention import AttentionLayer
-from tsattn_mini.official import decomposition, weights
+from tsattn_mini.official import decomposition, library, weights
 from tsattn_mini.trace import record
 from tsattn_mini.zoo.autoformer import AutoCorrelation, Autoformer, auto_correlation, correlation, fit
 
@@ -15,17 +15,16 @@ from tsattn_mini.zoo.autoformer import AutoCorrelation, Autoformer, auto_correla
 OPERATOR = {"released_lags": True, "released_count": True}
 RELEASED = {**OPERATOR, "shared_in_training": True}
 
-LAYER = [(r"^(query|key|value|out)\.", r"\1_projection.")]
 STEPS = {"mean_corr": "R", "delays": "delays", "weights": "strength", "softmax_weights": "A", "V": "out"}
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Autoformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = decomposition.sizes(state)
+    found = library.sizes(state)
     net = Autoformer(**weights.settings(config, decomposition.NAMES, found, decomposition.NEEDED,
                                         (*decomposition.OPTIONAL, "factor", *RELEASED)))
-    rules, tables = decomposition.settle(state, found["calendar"], found["M"])
+    rules, tables = library.settle(state, found, decomposition.RULES)
     weights.transfer(state, net, rules, also=tables)
     return net
 
@@ -42,9 +41,8 @@ def _auto_correlation(params: dict[str, Any], state: weights.State, x: dict[str,
         auto_correlation(q, k, v, params["factor"], shared=shared, **OPERATOR)
     answer = decomposition.collect(trace, STEPS)
     if shared:  # the released code keeps one row of them for the whole batch
-        answer |= {f"{kind}/delays": answer[f"{kind}/delays"][0] for kind in ("mid", "out")}
-    per_channel = _per_channel(q, fit(k, q.shape[1]))
-    return {**answer, **{f"{kind}/corr": per_channel for kind in ("mid", "out")}}
+        answer |= library.under_both({"delays": answer["out/delays"][0]})
+    return answer | library.under_both({"corr": _per_channel(q, fit(k, q.shape[1]))})
 
 
 def _per_channel(q: Tensor, k: Tensor) -> Tensor:
@@ -57,11 +55,11 @@ def _per_channel(q: Tensor, k: Tensor) -> Tensor:
 def _layer(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
     attend = AutoCorrelation(params["factor"], **RELEASED).train(params["training"])
     net = AttentionLayer(attend, x["queries"].shape[-1], params["n_heads"])
-    weights.transfer(state, net, LAYER)
+    weights.transfer(state, net, library.LAYER)
     with record() as trace:
         net(x["queries"], x["keys"])
     answer = decomposition.collect(trace, {"q": "q", "k": "k", "v": "v", "inner_out": "out", "y": "y"})
-    return {**answer, **{f"{kind}/viewed": trace["out"].tensor.flatten(-2) for kind in ("mid", "out")}}
+    return answer | library.under_both({"viewed": trace["out"].tensor.flatten(-2)})
 
 
 REPLAYS = {

@@ -4,15 +4,12 @@ Both are from thuml/Time-Series-Library (layers/Autoformer_EncDec.py, models/Aut
 moving averages are refused by the released code, as their output is one step short; here they are not.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 
-from tsattn_mini.embedding import sinusoids
-from tsattn_mini.official import weights
-from tsattn_mini.official.nonstationary import CALENDAR, POSITIONS
+from tsattn_mini.official import library, weights
 from tsattn_mini.trace import Trace, record
 from tsattn_mini.zoo.decomposition import DecompositionForecaster, series_decomp
 
@@ -30,53 +27,22 @@ RULES = [
     (r"ffn\.up\.", "conv1."),
     (r"ffn\.down\.", "conv2."),
 ]
-NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V", "dec_in": "V", "c_out": "V", "moving_avg": "kernel"}
+NAMES = {**library.NAMES, "moving_avg": "kernel"}
 NEEDED = {"seq_len": "steps of the past", "label_len": "steps of the past in front of the decoder",
           "pred_len": "steps to forecast", "H": "number of heads, released name n_heads"}
 OPTIONAL = ("kernel", "activation")
 
 # Released name → step.
-EMBEDDING = {"": "h", "_value": "token", "_temporal": "time", "_position": "position"}
 WHOLE = {"x_enc_in": "x", "decomp_seasonal": "decomp/seasonal", "decomp_trend": "decomp/trend",
          "seasonal_init": "seasonal_init", "trend_init": "trend_init", "enc_out": "enc_out",
          "seasonal_part": "seasonal_part", "forecast": "forecast"}
-
-
-def sizes(state: weights.State) -> dict[str, Any]:
-    """What the weights tell about the model they belong to."""
-    token = "enc_embedding.value_embedding.tokenConv.weight"
-    time = "enc_embedding.temporal_embedding."
-    marks, calendar = weights.count(state, re.escape(time) + r"(\w+)_embed\."), None
-    if marks:
-        calendar = "fixed" if f"{time}hour_embed.emb.weight" in state else "learned"
-    elif f"{time}embed.weight" in state:
-        marks = weights.size(state, f"{time}embed.weight", axis=1, rank=2)
-    return {
-        "M": weights.size(state, token, axis=0, rank=3),
-        "V": weights.size(state, token, axis=1, rank=3),
-        "d_ff": weights.size(state, "encoder.attn_layers.0.conv1.weight", axis=0, rank=3),
-        "e_layers": weights.count(state, r"encoder\.attn_layers\.(\d+)\."),
-        "d_layers": max(weights.count(state, r"decoder\.layers\.(\d+)\."), 1),
-        "marks": marks,
-        "calendar": calendar,
-    }
-
-
-def settle(state: weights.State, calendar: str | None, M: int) -> tuple[list, list[str]]:
-    """All rules for names, and the names of the tables of sinusoids, which are compared with ours."""
-    tables = [f"{side}_embedding.position_embedding.pe" for side in ("enc", "dec")]
-    for name in tables:
-        weights.check_table(state, name, sinusoids(POSITIONS, M))
-    return [*RULES, *([CALENDAR[calendar]] if calendar else [])], tables
 
 
 def forecast(forecaster: DecompositionForecaster, x: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Run on the inputs of a golden file; returns the arrays of the whole model under both prefixes."""
     with record() as trace:
         forecaster(x["x_enc"], x.get("x_mark_enc"), x.get("x_dec"), x.get("x_mark_dec"))
-    names = dict(WHOLE)
-    for side in ("enc_embedding", "dec_embedding"):
-        names |= {f"{side}{a}": f"{side}/{b}" for a, b in EMBEDDING.items()}
+    names = {**WHOLE, **library.embeddings()}
     for i in range(len(forecaster.encoder.layers)):
         names[f"enc{i}_out"] = f"enc{i}/decomp2/seasonal"
     for i in range(len(forecaster.decoder)):
@@ -86,9 +52,8 @@ def forecast(forecaster: DecompositionForecaster, x: Mapping[str, Tensor]) -> di
 
 
 def collect(trace: Trace, names: Mapping[str, str]) -> dict[str, Tensor]:
-    """The steps of `trace` under their released names; some arrays are `mid/` in one golden file, `out/` in another."""
-    return {f"{kind}/{released}": trace[ours].tensor
-            for released, ours in names.items() if ours in trace for kind in ("mid", "out")}
+    """The steps of `trace` under their released names."""
+    return library.under_both({released: trace[ours].tensor for released, ours in names.items() if ours in trace})
 
 
 def _series_decomp(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:

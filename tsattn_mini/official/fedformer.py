@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.attention import AttentionLayer
-from tsattn_mini.official import decomposition, weights
+from tsattn_mini.official import decomposition, library, weights
 from tsattn_mini.trace import Trace, record
 from tsattn_mini.zoo.fedformer import FEDformer
 from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention
@@ -25,7 +25,7 @@ OWN = r"(^|\.)modes(_kv)?$"  # drawn anew at every start of the released code, a
 
 MATRICES = [(r"(^|\.)attend\.", r"\1inner_correlation."), (r"(^|\.)real$", r"\1weights1"),
             (r"(^|\.)imag$", r"\1weights2")]
-LAYER = [*MATRICES, (r"^(query|key|value|out)\.", r"\1_projection.")]
+LAYER = [*MATRICES, *library.LAYER]
 PLACES = {"modes_enc": "encoder", "modes_dec_self": "decoder", "modes_cross_q": "cross_q", "modes_cross_kv": "cross_kv"}
 NAMES = {**decomposition.NAMES, "mode_select": "draw", "cross_activation": "cross"}
 NEEDED = {name: text for name, text in decomposition.NEEDED.items() if name != "H"}
@@ -35,14 +35,14 @@ OPTIONAL = (*decomposition.OPTIONAL, "draw", "cross", "modes", *PLACES, *RELEASE
 def load(state: Mapping[str, Any], **config: Any) -> FEDformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = _one_matrix_per_mode(weights.plain(state))
-    found = decomposition.sizes(state)
+    found = library.sizes(state)
     found["H"] = weights.size(state, "encoder.attn_layers.0.attention.inner_correlation.weights1", axis=1, rank=4)
     config = {**RELEASED, "released_sharing": _shared(state), **config}
     given = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
     given["modes"] = _modes(state, given)
     net = FEDformer(**given)
-    rules, tables = decomposition.settle(state, found["calendar"], found["M"])
-    weights.transfer(state, net, [*MATRICES, *rules], also=tables, own=OWN)
+    rules, tables = library.settle(state, found, [*MATRICES, *decomposition.RULES])
+    weights.transfer(state, net, rules, also=tables, own=OWN)
     return net
 
 
@@ -94,8 +94,8 @@ def _block(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -
     weights.transfer(_one_matrix_per_mode(state), net, MATRICES, own=OWN)
     with record() as trace:
         net(q)
-    return _both({"y": _heads_first(trace["wave"].tensor), **_pair("x_ft_selected", trace, "X"),
-                  **_padded("out_ft", trace, "Y", torch.arange(len(net.modes)), L)})
+    return library.under_both({"y": _heads_first(trace["wave"].tensor), **_pair("x_ft_selected", trace, "X"),
+                               **_padded("out_ft", trace, "Y", torch.arange(len(net.modes)), L)})
 
 
 def _cross(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -106,10 +106,11 @@ def _cross(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -
     weights.transfer(_one_matrix_per_mode(state), net, MATRICES, own=OWN)
     with record() as trace:
         net(q, k, v)
-    return _both({"y": _heads_first(trace["wave"].tensor), **_pair("q_ft", trace, "Q"), **_pair("k_ft", trace, "K"),
-                  **{f"{released}_{part}": trace[f"{ours}_{part}"].tensor
-                     for released, ours in (("qk_ft", "QK"), ("act_ft", "A")) for part in ("re", "im")},
-                  **_padded("irfft_in", trace, "Y_scaled", net.modes, L)})
+    return library.under_both({"y": _heads_first(trace["wave"].tensor),
+                               **_pair("q_ft", trace, "Q"), **_pair("k_ft", trace, "K"),
+                               **{f"{released}_{part}": trace[f"{ours}_{part}"].tensor
+                                  for released, ours in (("qk_ft", "QK"), ("act_ft", "A")) for part in ("re", "im")},
+                               **_padded("irfft_in", trace, "Y_scaled", net.modes, L)})
 
 
 def _layer(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -118,8 +119,8 @@ def _layer(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -
     weights.transfer(_one_matrix_per_mode(state), net, LAYER, own=OWN)
     with record() as trace:
         net(x["x"], x["x"])
-    return _both({"q": trace["q"].tensor, "inner_out": _heads_first(trace["wave"].tensor),
-                  "viewed": trace["out"].tensor.flatten(-2), "y": trace["y"].tensor})
+    return library.under_both({"q": trace["q"].tensor, "inner_out": _heads_first(trace["wave"].tensor),
+                               "viewed": trace["out"].tensor.flatten(-2), "y": trace["y"].tensor})
 
 
 def _heads_first(x: Tensor) -> Tensor:
@@ -136,11 +137,6 @@ def _padded(released: str, trace: Trace, ours: str, bins: Tensor, L: int) -> dic
     kept = _pair(released, trace, ours)
     return {name: part.new_zeros(*part.shape[:-1], L // 2 + 1).index_copy(-1, bins, part)
             for name, part in kept.items()}
-
-
-def _both(answer: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Some arrays are `mid/` in one golden file and `out/` in another."""
-    return {f"{kind}/{name}": tensor for name, tensor in answer.items() for kind in ("mid", "out")}
 
 
 REPLAYS = {

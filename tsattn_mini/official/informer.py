@@ -4,7 +4,6 @@ The first release, zhouhaoyi/Informer2020, has the same layers; it reads its hea
 cross-attention is full: `load` its weights with `released_view=False, released_cross=False`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.attention import AttentionLayer, causal
-from tsattn_mini.embedding import sinusoids
-from tsattn_mini.official import weights
-from tsattn_mini.official.nonstationary import CALENDAR, FORECASTER, POSITIONS
+from tsattn_mini.official import library, weights
 from tsattn_mini.trace import Trace, record, scope
 from tsattn_mini.zoo.informer import Informer, prob_sparse, sample_size
 
@@ -24,58 +21,31 @@ ATTENTION = {"released_view": True, "released_squeeze": True, "released_mean": T
 RELEASED = {**ATTENTION, "released_padding": True, "released_cross": True, "released_start": True}
 OWN = r"index_sample$"  # drawn anew at every call of the released code, so no state dict holds them
 
-LAYER = [(r"^(query|key|value|out)\.", r"\1_projection.")]
 DISTILLING = [(r"encoder\.distil\.(\d+)\.conv\.", r"encoder.conv_layers.\1.downConv."),
               (r"encoder\.distil\.", "encoder.conv_layers.")]
-NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V", "dec_in": "V", "c_out": "V"}
 NEEDED = {"seq_len": "steps of the past", "label_len": "steps of the past in front of the decoder",
           "pred_len": "steps to forecast", "H": "number of heads, released name n_heads",
           "factor": "how many keys are sampled, factor · ⌈ln n⌉ of n"}
 OPTIONAL = ("activation", "normalise", "seed", *RELEASED)
 SHORT = "short_term_forecast"
 
-# Released name → step, of an embedding, an attention, an encoder layer, a decoder layer, the whole.
-EMBEDDING = {"": "h", "_value": "token", "_temporal": "time", "_position": "position"}
+# Released name → step.
 WHOLE = {"enc_out": "enc_out", "x_dec_in": "x_dec", "dec_projection": "dec_out", "forecast": "forecast"}
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Informer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = _sizes(state)
+    found = {**library.sizes(state), "distil": weights.count(state, r"encoder\.conv_layers\.(\d+)\.") > 0}
     given = {**RELEASED, **config}
     if "task_name" in config:
         given.setdefault("normalise", config["task_name"] == SHORT)
     if "distil" in given and found["e_layers"] == 1:  # with one layer there is nothing to halve
         del given["distil"]
-    net = Informer(**weights.settings(given, NAMES, found, NEEDED, OPTIONAL))
-    tables = [f"{side}_embedding.position_embedding.pe" for side in ("enc", "dec")]
-    for name in tables:
-        weights.check_table(state, name, sinusoids(POSITIONS, found["M"]))
-    calendar = [CALENDAR[found["calendar"]]] if found["calendar"] else []
-    weights.transfer(state, net, [*DISTILLING, *FORECASTER, *calendar], also=tables, own=OWN)
+    net = Informer(**weights.settings(given, library.NAMES, found, NEEDED, OPTIONAL))
+    rules, tables = library.settle(state, found, [*DISTILLING, *library.FORECASTER])
+    weights.transfer(state, net, rules, also=tables, own=OWN)
     return net
-
-
-def _sizes(state: weights.State) -> dict[str, Any]:
-    """What the weights tell about the model they belong to."""
-    token = "enc_embedding.value_embedding.tokenConv.weight"
-    time = "enc_embedding.temporal_embedding."
-    marks, calendar = weights.count(state, re.escape(time) + r"(\w+)_embed\."), None
-    if marks:
-        calendar = "fixed" if f"{time}hour_embed.emb.weight" in state else "learned"
-    elif f"{time}embed.weight" in state:
-        marks = weights.size(state, f"{time}embed.weight", axis=1, rank=2)
-    return {
-        "M": weights.size(state, token, axis=0, rank=3),
-        "V": weights.size(state, token, axis=1, rank=3),
-        "d_ff": weights.size(state, "encoder.attn_layers.0.conv1.weight", axis=0, rank=3),
-        "e_layers": weights.count(state, r"encoder\.attn_layers\.(\d+)\."),
-        "d_layers": max(weights.count(state, r"decoder\.layers\.(\d+)\."), 1),
-        "distil": weights.count(state, r"encoder\.conv_layers\.(\d+)\.") > 0,
-        "marks": marks,
-        "calendar": calendar,
-    }
 
 
 def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -83,9 +53,7 @@ def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]
     samples = [x[f"index_sample_{i}"] for i in range(len(net.draw(0)))]
     with record() as trace:
         net(x["x_enc"], x.get("x_mark_enc"), x["x_dec"], x.get("x_mark_dec"), index_samples=samples)
-    names = {"x_enc_in": "x_norm" if net.normalise else "x", **WHOLE}
-    for side in ("enc_embedding", "dec_embedding"):
-        names |= {f"{side}{a}": f"{side}/{b}" for a, b in EMBEDDING.items()}
+    names = {"x_enc_in": "x_norm" if net.normalise else "x", **WHOLE, **library.embeddings()}
     calls = []
     for i in range(len(net.transformer.encoder.layers)):
         names |= {f"enc{i}_out": f"enc{i}/norm2", f"distil{i}_out": f"distil{i}/distilled"}
@@ -96,7 +64,7 @@ def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]
     answer = {released: trace[ours].tensor for released, ours in names.items() if ours in trace}
     for i, call in enumerate(calls):
         answer |= {f"prob{i}_{name}": t for name, t in _choice(trace, params["factor"], call).items()}
-    return _under_both(answer)
+    return library.under_both(answer)
 
 
 def _choice(trace: Trace, factor: int, call: str = "") -> dict[str, Tensor]:
@@ -117,13 +85,13 @@ def _prob_sparse(params: dict[str, Any], state: weights.State, x: dict[str, Tens
     B, _, H, _ = q.shape
     even = torch.full((B, H, q.shape[1], k.shape[1]), 1 / k.shape[1])
     attn = even.scatter(2, rows[..., None].expand_as(A_top), A_top)
-    return _under_both({**_choice(trace, params["factor"]), "context": trace["context"].tensor, "attn": attn})
+    return library.under_both({**_choice(trace, params["factor"]), "context": trace["context"].tensor, "attn": attn})
 
 
 def _layer(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
     M = weights.size(state, "query_projection.weight", axis=1, rank=2)
     net = AttentionLayer(prob_sparse, M, params["n_heads"])
-    weights.transfer(state, net, LAYER)
+    weights.transfer(state, net, library.LAYER)
     asks, keys = x["queries"], x["keys"]
     mask = causal(asks.shape[1]) if params["mask_flag"] else None
     with record() as trace, scope("layer"):
@@ -131,12 +99,7 @@ def _layer(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -
             **ATTENTION)
     answer = {name: trace[f"layer/{name}"].tensor for name in ("q", "k", "v", "context", "y")}
     answer["viewed"] = trace["layer/out"].tensor.flatten(2)
-    return _under_both({**answer, **_choice(trace, params["factor"], "layer/")})
-
-
-def _under_both(answer: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Some arrays are `mid/` in one golden file and `out/` in another."""
-    return {f"{kind}/{name}": tensor for name, tensor in answer.items() for kind in ("mid", "out")}
+    return library.under_both({**answer, **_choice(trace, params["factor"], "layer/")})
 
 
 REPLAYS = {

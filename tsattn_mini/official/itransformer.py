@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from tsattn_mini.official import weights
+from tsattn_mini.official import library, weights
 from tsattn_mini.trace import record
 from tsattn_mini.zoo.itransformer import InvertedEmbedding, ITransformer
 
@@ -63,7 +63,7 @@ def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]
     names = dict(WHOLE)
     for i in range(len(net.encoder.layers)):
         names |= {f"enc{i}_{a}": f"enc{i}/{b}" for a, b in ENCODER.items()}
-    return {f"{kind}/{released}": trace[ours].tensor for released, ours in names.items() for kind in ("mid", "out")}
+    return library.under_both({released: trace[ours].tensor for released, ours in names.items()})
 
 
 REPLAYS = {

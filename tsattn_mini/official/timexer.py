@@ -6,12 +6,11 @@ from typing import Any
 from torch import Tensor
 
 from tsattn_mini.embedding import sinusoids
-from tsattn_mini.official import weights
+from tsattn_mini.official import library, weights
 from tsattn_mini.official.itransformer import ATTENTION, DECODER, LAYER, RELEASED
 from tsattn_mini.trace import record
 from tsattn_mini.zoo.timexer import TimeXer
 
-POSITIONS = 5000  # rows of the released table of sinusoids
 TABLE = "en_embedding.position_embedding.pe"
 PATCHES = {"released_patches": True}  # weights that were trained without the newest steps stay so
 
@@ -38,7 +37,7 @@ def load(state: Mapping[str, Any], **config: Any) -> TimeXer:
     found = _sizes(state)
     config = weights.settings(PATCHES | config, NAMES, found, NEEDED, OPTIONAL)
     net = TimeXer(**{**config, "use_norm": bool(config.get("use_norm", True))})  # 0 or 1 in the released settings
-    weights.check_table(state, TABLE, sinusoids(POSITIONS, found["M"]))
+    weights.check_table(state, TABLE, sinusoids(library.POSITIONS, found["M"]))
     weights.transfer(state, net, FORECASTER, also=[TABLE])
     return net
 
@@ -70,7 +69,7 @@ def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]
     answer["ex_in"] = x_norm if net.features == "M" else x_norm[..., :-1]
     answer |= {released: trace[ours].tensor for released, ours in separate.items() if ours in trace}
     answer |= {released: trace[ours].tensor.flatten(0, 1) for released, ours in together.items()}
-    return {f"{kind}/{name}": tensor for name, tensor in answer.items() for kind in ("mid", "out")}
+    return library.under_both(answer)
 
 
 REPLAYS = {("models/TimeXer.py", "Model"): _forecast}
