@@ -1,8 +1,10 @@
 """Small forecasters and windows for the tests; sizes are different primes where the architecture lets them be."""
 
+import onnxruntime
 import torch
 
 from tsattn_mini import record
+from tsattn_mini.explore.export import difference, export
 from tsattn_mini.nonstationary import NonstationaryTransformer
 
 TOY = {"seq_len": 12, "label_len": 6, "pred_len": 4, "V": 5, "M": 8, "H": 4, "d_ff": 16}
@@ -35,3 +37,16 @@ def traced(net, *args):
 def distance(A, B):
     """Total variation between two rows of attention, the largest of all rows."""
     return float((A - B).abs().sum(-1).max()) / 2
+
+
+def graph_gap(net, first):
+    """The largest difference between a step of `net` and of its exported graph, at the inputs `first` and at others."""
+    names = list(traced(lambda: net(**first)))
+    with torch.no_grad():
+        graph = export(lambda **values: net(**values), first, {}, names)
+    session, gaps = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"]), []
+    for values in (first, {name: 0.7 * t.flip(0) for name, t in first.items()}):
+        trace = traced(lambda values=values: net(**values))
+        got = session.run(names, {f"in/{name}": t.numpy() for name, t in values.items()})
+        gaps += [difference(trace[name].tensor, torch.from_numpy(a)) for name, a in zip(names, got, strict=True)]
+    return max(gaps)

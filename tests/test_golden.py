@@ -38,6 +38,17 @@ def worst(want, got):
     return float(off.max() / size) if size else float(off.max())
 
 
+def without_each(name, keys):
+    """The golden file `name` without one of `keys` at a time, arrays or parameters that it must have."""
+    arrays = load(f"{name}.npz")
+    config = json.loads(str(arrays["config"]))
+    for key in keys:
+        assert key in arrays or key in config["params"]
+        params = {k: v for k, v in config["params"].items() if k != key}
+        given = {**arrays, "config": np.array(json.dumps({**config, "params": params}))}
+        yield key, {k: a for k, a in given.items() if k != key}
+
+
 def tolerance(name, key):
     kind = ODE if name.startswith(("kite_cfg_", "kite_inference_")) else TOLERANCE
     return LOOSER.get(key, kind)
@@ -135,14 +146,9 @@ def test_replay_names_a_weight_that_is_missing():
     ("kite_cfm_loss", ("in/origin", "in/target", "in/prior", "in/x_exo", "in/t", "in/noise_eps")),
     ("kite_inference_nofuture", ("in/x_endo", "in/x_exo", "in/noise_z", "n_samples", "steps", "omega"))])
 def test_replay_names_an_input_or_a_parameter_that_is_missing(name, keys):
-    arrays = load(f"{name}.npz")
-    config = json.loads(str(arrays["config"]))
-    for key in keys:
-        assert key in arrays or key in config["params"]
-        params = {k: v for k, v in config["params"].items() if k != key}
-        given = {**arrays, "config": np.array(json.dumps({**config, "params": params}))}
+    for key, lacking in without_each(name, keys):
         with pytest.raises(ValueError, match=key.removeprefix("in/")):
-            replay({k: a for k, a in given.items() if k != key})
+            replay(lacking)
 
 
 @pytest.mark.bad_input

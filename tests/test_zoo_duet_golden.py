@@ -7,7 +7,7 @@ import pytest
 import released_duet
 import torch
 from forecasters import draw
-from test_golden import CASES, FOLDER, TOLERANCE, load, worst
+from test_golden import CASES, FOLDER, TOLERANCE, load, without_each, worst
 
 from tsattn_mini.official import load_checkpoint, replay
 from tsattn_mini.official.duet import RELEASED
@@ -54,14 +54,9 @@ def test_replay_at_other_sizes_gives_what_the_equations_give(sizes, per_variable
     ("duet_mahalanobis_mask", ("in/x", "in/noise_exponential")),
     ("duet_masked_attention", ("in/queries", "in/keys", "in/values", "in/mask"))])
 def test_replay_names_an_input_or_a_parameter_that_is_missing(name, keys):
-    arrays = load(f"{name}.npz")
-    config = json.loads(str(arrays["config"]))
-    for key in keys:
-        assert key in arrays or key in config["params"]
-        params = {k: v for k, v in config["params"].items() if k != key}
-        given = {**arrays, "config": np.array(json.dumps({**config, "params": params}))}
+    for key, lacking in without_each(name, keys):
         with pytest.raises(ValueError, match=key.removeprefix("in/")):
-            replay({k: a for k, a in given.items() if k != key})
+            replay(lacking)
 
 
 def released_state():
