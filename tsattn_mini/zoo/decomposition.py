@@ -32,8 +32,7 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
         ValueError: a kernel that is no whole number of at least 1, a series of integers, entries that are not finite,
             or sums that leave the number range.
     """
-    if type(kernel) is not int or kernel < 1:
-        raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
+    check_kernel(kernel)
     checks.required(x=x)
     checks.shapes(x=(x, "B L V"))
     checks.floating(x=x)
@@ -50,6 +49,12 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     seasonal = step("seasonal", seasonal, axes=axes, eq="x - trend",
                     note="What is left. Together the two are x again: nothing is thrown away or rescaled.")
     return seasonal, trend
+
+
+def check_kernel(kernel: int) -> None:
+    """Check the steps of a moving average. Raises ValueError unless they are a whole number of at least 1."""
+    if type(kernel) is not int or kernel < 1:
+        raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
 
 
 class SeasonalNorm(nn.Module):

@@ -2,6 +2,7 @@
 import { spread } from "./drawing.js";
 import { number } from "./number.js";
 import { fill, words } from "./words.js";
+import { unravel } from "./where.js";
 
 export function summary(steps, before, after) {
   const say = words("explorer");
@@ -31,10 +32,6 @@ function largest(before, after) {
 }
 
 function place(i, dims) {
-  const at = [];
-  for (const n of [...dims].reverse()) {
-    if (n > 1) at.unshift(i % n);
-    i = Math.floor(i / n);
-  }
+  const at = unravel(i, dims).filter((_, axis) => dims[axis] > 1);
   return at.length ? `[${at.join(",")}]` : "";
 }

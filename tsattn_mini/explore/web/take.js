@@ -3,6 +3,7 @@ import { toClipboard } from "./clipboard.js";
 import { single } from "./number.js";
 import { pictureOf } from "./svg.js";
 import { words } from "./words.js";
+import { unravel } from "./where.js";
 
 export function take(stage) {
   const { element, spec, inputs, on, paint, ready, tell, values } = stage;
@@ -50,7 +51,7 @@ function asJson(spec, inputs, values) {
 // One row per number: step, the letters of its axes, its place along them, its value.
 function asCsv(spec, values) {
   const rows = spec.steps.flatMap(({ name, axes, dims }) =>
-    Array.from(values[name], (v, i) => [quoted(name), quoted(axes), place(i, dims), text(v)].join(",")));
+    Array.from(values[name], (v, i) => [quoted(name), quoted(axes), unravel(i, dims).join(" "), text(v)].join(",")));
   return ["step,axes,index,value", ...rows, ""].join("\r\n");
 }
 
@@ -73,15 +74,6 @@ function nested(texts, dims) {
   if (!dims.length) return texts[0];
   const size = texts.length / dims[0];
   return `[${Array.from({ length: dims[0] }, (_, i) => nested(texts.slice(i * size, (i + 1) * size), dims.slice(1))).join(", ")}]`;
-}
-
-function place(i, dims) {
-  const at = [];
-  for (const n of [...dims].reverse()) {
-    at.unshift(i % n);
-    i = Math.floor(i / n);
-  }
-  return at.join(" ");
 }
 
 function quoted(words) {

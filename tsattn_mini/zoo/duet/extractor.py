@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from tsattn_mini import checks
 from tsattn_mini.nonstationary import destationarize, stationarize
 from tsattn_mini.trace import meaning, scope, step
-from tsattn_mini.zoo.decomposition import series_decomp
+from tsattn_mini.zoo.decomposition import check_kernel, series_decomp
 from tsattn_mini.zoo.duet.router import Router
 
 LEAST_WEIGHT = 1e-10  # what a smaller RevIN weight counts as when it is divided by
@@ -68,8 +68,7 @@ class TemporalClusters(nn.Module):
     def __init__(self, T: int, V: int, M: int, N: int = 4, k: int = 2, hidden: int = 256, kernel: int = 25, *,
                  per_variable: bool = True, detach: bool = False, **switches: bool | float) -> None:
         super().__init__()
-        if type(kernel) is not int or kernel < 1:
-            raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
+        check_kernel(kernel)
         self.router = Router(T, N, k, hidden, **switches)
         self.experts = nn.ModuleList(PatternExtractor(T, M) for _ in range(N))
         self.revin = RevIN(V, detach)
