@@ -158,6 +158,13 @@ class Live:
             if monotonic() > end:
                 raise AssertionError(f"{self.spec['id']}, {where}: " + "; ".join(faults))
 
+    def returned(self, where, first):
+        """Wait until the whole of `first`, an earlier state, stands there again: inputs, numbers and controls."""
+        parts, end = ("inputs", "values", "controls"), monotonic() + PATIENCE
+        while any((state := self.state())[part] != first[part] for part in parts):
+            assert monotonic() < end, f"{self.spec['id']}, {where}: {state}, not {first}"
+        return self.settled(where)
+
     def chosen(self, step, i):
         """Click entry `i` of a heat map or bar chart: what marks, words and titles then say moves it, and how soon."""
         return ask(self.at, CHOOSE, step, i)

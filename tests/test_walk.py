@@ -170,9 +170,7 @@ def shows_step(live, i):
 def reset(live, first):
     """Back to the first state exactly: inputs, numbers, and letter by letter the picture and what it says."""
     live.at.locator("[data-reset]").press("Enter")
-    after = live.settled("Reset")
-    for part in ("inputs", "values", "controls"):
-        assert after[part] == first[part]
+    after = live.returned("Reset", first)
     for name, (svg, top) in first["plots"].items():
         assert marks(after["plots"][name][0])[0] == marks(svg)[0]
         assert after["plots"][name][1] == top
