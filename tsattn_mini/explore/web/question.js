@@ -1,38 +1,10 @@
-// Brings a question made by question.py to life: native inputs, feedback in a live region, no kernel.
+// Brings a question made in Python to life: native inputs, feedback in a live region, no kernel.
 
+import * as kinds from "./kinds/kinds.js";
 import { progress, record } from "./progress.js";
-import { readNumber } from "./read_number.js";
-import { fill, words } from "./words.js";
+import { words } from "./words.js";
 
 const say = words("question");
-
-// read: what the inputs say, as {value, text, note?}, or {refused} with the reason.
-// judge: {right, feedback} for such a value; the feedback is HTML made by question.py.
-const kinds = {
-  choice: {
-    read(el) {
-      const chosen = el.querySelector("input:checked");
-      return chosen ? { value: chosen.value, text: chosen.value } : { refused: say.chooseOne };
-    },
-    judge: (data, key) => ({ right: key === data.answer, feedback: data.feedback[key] }),
-  },
-  number: {
-    read(el, { unit }) {
-      const text = el.querySelector("input").value;
-      const { value, plain, problem } = readNumber(text, unit);
-      const typed = text.trim();
-      if (problem) return { refused: fill(say[problem], { typed }) };
-      return { value, text: typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
-    },
-    judge(data, value) {
-      const off = (target) => Math.abs(value - target);
-      const near = (target) => off(target) <= data.tolerance * (1 + 1e-9);
-      if (near(data.answer)) return { right: true, feedback: data.right };
-      const [slip] = data.slips.filter((s) => near(s.value)).sort((a, b) => off(a.value) - off(b.value));
-      return { right: false, feedback: slip?.feedback ?? data.wrong };
-    },
-  },
-};
 
 // The shapes differ, not only the colours: a tick, a cross, a question mark.
 const icons = {
@@ -49,14 +21,13 @@ export function mountQuestion(el) {
   const kind = kinds[data.kind];
   const feedback = el.querySelector(".ts-q-feedback");
   const status = el.querySelector(".ts-q-status");
-  const inputs = [...el.querySelectorAll("input")];
 
   /** Judges what the inputs say now and shows why; `right` is null when there is nothing to judge. */
   function check() {
-    const { value, text, note = "", refused } = kind.read(el, data);
+    const { value, text, note = "", refused, at } = kind.read(el, data);
     if (refused) {
       show("refused", refused);
-      if (data.kind === "number") inputs[0].setAttribute("aria-invalid", "true");
+      at?.setAttribute("aria-invalid", "true");
       return { right: null };
     }
     const { right, feedback: why } = kind.judge(data, value);
@@ -68,10 +39,7 @@ export function mountQuestion(el) {
 
   /** Empties the inputs; what the reader has solved stays solved. */
   function reset() {
-    for (const input of inputs) {
-      if (input.type === "radio") input.checked = false;
-      else input.value = "";
-    }
+    kind.empty(el, data);
     clear();
     status.replaceChildren(...(progress()[id]?.right ? [icon("right"), say.solved] : []));
   }
@@ -79,7 +47,7 @@ export function mountQuestion(el) {
   function clear() {
     feedback.replaceChildren();
     feedback.removeAttribute("data-verdict");
-    for (const input of inputs) input.removeAttribute("aria-invalid");
+    el.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
   }
 
   function show(verdict, note, title = "", html = "") {
@@ -92,9 +60,7 @@ export function mountQuestion(el) {
     feedback.dataset.verdict = verdict;
   }
 
-  // The same question may stand on a page twice, and each is a group of its own.
-  const group = `${id}-${Math.random().toString(36).slice(2)}`;
-  for (const input of inputs) if (input.type === "radio") input.name = group;
+  kind.mount?.(el, { id, data });
   el.querySelector(".ts-q-answer").remove();
   el.disabled = false;
   el.addEventListener("input", clear);
@@ -114,8 +80,4 @@ function icon(name) {
   box.className = `ts-q-icon ts-q-${name}`;
   box.innerHTML = `<svg viewBox="0 0 18 18" aria-hidden="true"><path d="${icons[name]}"/></svg>`;
   return box;
-}
-
-function short(value) {
-  return String(Number(value.toPrecision(6)));
 }

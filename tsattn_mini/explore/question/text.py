@@ -1,0 +1,17 @@
+"""Texts of questions: `code`, *emphasis* and **strong emphasis**; formulas are written in Unicode."""
+
+import re
+from html import escape
+
+
+def inline(text: str) -> str:
+    """`code`, *emphasis* and **strong emphasis** as HTML; everything else is shown as it is written."""
+    parts = [escape(part) for part in re.split(r"`([^`]+)`", text)]
+    return "".join(f"<code>{part}</code>" if i % 2 else _emphasis(part) for i, part in enumerate(parts))
+
+
+def _emphasis(text: str) -> str:
+    for mark, tag in ((r"\*\*", "strong"), (r"\*", "em")):
+        inside = rf"(?<![\w*]){mark}(?=[^\s*])(.+?)(?<=[^\s*]){mark}(?![\w*])"
+        text = re.sub(inside, rf"<{tag}>\1</{tag}>", text)
+    return text
