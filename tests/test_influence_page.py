@@ -10,13 +10,16 @@ from live import MARKS, Live, ask
 from staged import made_by, opened, page_of
 
 from tsattn_mini import step
-from tsattn_mini.explore import Cells, Choice, Explorer, Slider, Toggle
+from tsattn_mini.engram.tokenizer import Tokenizer
+from tsattn_mini.explore import Cells, Choice, Explorer, Slider, Toggle, Tokens, Window
 from tsattn_mini.explore.element import words
 from tsattn_mini.trace import record
 
 pytestmark = pytest.mark.browser
 SAY = words("influence")
 LIMIT = 300  # milliseconds for 128 cells
+LETTERS, TEXT = Tokenizer(), "Apple sold"
+SERIES = torch.tensor([1.0, 5.0, 2.0, 8.0, 3.0, 9.0])
 Q = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]])
 
 
@@ -35,6 +38,14 @@ def jumpy(x, n, how):
     step("bend", torch.stack([x[0].abs(), x[1] ** 2, x[2] / x[2].abs()]), axes="M")
 
 
+def discrete(how, text, w, small, tiny):
+    ids = text * {"once": 1, "twice": 2, "doubly": 2}[how]
+    step("ids", ids, axes="L")
+    step("sum", ids[:3].sum() + w.sum() * small + tiny + torch.zeros(2), axes="E")
+    step("p", torch.softmax(torch.stack([small, tiny * 10]) * {"once": 1.0, "twice": 2.0, "doubly": 2.0}[how], -1),
+         axes="S")
+
+
 def many(x, y):
     step("out", torch.tanh(x @ y / 8), axes="N N2")
 
@@ -47,6 +58,9 @@ def explorers():
         Explorer(jumpy, id="jumpy", inputs={
             "x": Cells(torch.tensor([0.0, 0.0, 0.01, 0.5]), -1, 1, axes="S"), "n": Slider(3, 0, 9, integer=True),
             "how": Choice("once", ["once", "twice"])}),
+        Explorer(discrete, id="discrete", inputs={
+            "how": Choice("once", ["once", "twice", "doubly"]), "text": Tokens(LETTERS, TEXT, 6),
+            "w": Window(SERIES, 3, 2), "small": Slider(0.5, 0.0, 1.0), "tiny": Slider(0.02, 0.0, 0.04)}),
         Explorer(many, id="many", inputs={
             "x": Cells(torch.linspace(-1, 1, 64).reshape(8, 8), -1, 1, axes="N M"),
             "y": Cells(torch.linspace(1, -1, 64).reshape(8, 8), -1, 1, axes="M N2")}),
@@ -121,7 +135,9 @@ def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served,
     with made_by(lesson) as made:
         for input in live.spec["inputs"]:
             if input["kind"] == "choice":
-                assert marks[input["name"]][0]["kind"] == "skipped"
+                by = [chosen_by(made[id], first, input, option, step, i) for option in input["options"]]
+                assert marks[input["name"]][0]["kind"] == ("jump" if any(by) else "none")
+                assert marks[input["name"]][0]["slope"] == pytest.approx(max(by, key=abs), rel=1e-4)
                 continue
             for k, mark in enumerate(marks[input["name"]]):
                 want, size = difference(made[id], first, input, k, step, i)
@@ -129,6 +145,15 @@ def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served,
                 assert mark["slope"] == pytest.approx(want, rel=5e-3, abs=2e-4 * size + noise), (input["name"], k)
                 assert (mark["kind"] == "none") <= (abs(want) <= noise), (input["name"], k)
     page.close()
+
+
+def chosen_by(explorer, first, input, option, step, i):
+    """How far entry `i` of a step moves when another option is chosen."""
+    found = []
+    for value in (first[input["name"]], option):
+        explorer.set(**{**first, input["name"]: value})
+        found.append(float(explorer.values[step].flatten()[i]))
+    return found[1] - found[0]
 
 
 def span(input):
@@ -224,8 +249,55 @@ def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
     found = live["jumpy"].chosen("bend", 2)
     assert found["marks"]["x"][2]["kind"] == "jump"
     assert "jumps from 1 to -1 as x[S 2] goes down" in found["said"]
-    assert found["marks"]["how"][0]["kind"] == "skipped"
-    assert SAY["words"].format(names="how") in found["said"]
+
+
+def test_every_other_option_of_a_choice_is_a_jump_of_its_own_size(live):
+    found = live["discrete"].chosen("p", 0)
+    now, other = (torch.softmax(torch.tensor([0.5, 0.2]) * by, -1)[0].item() for by in (1, 2))
+    mark = found["marks"]["how"][0]
+    assert (mark["kind"], mark["text"]) == ("jump", f"↕+{other - now:.3f}")
+    assert mark["slope"] == pytest.approx(other - now, rel=1e-4)
+    leap = SAY["leapBy"].format(by=f"+{other - now:.3f}", to=f"{other:.6g}", where="{where}")
+    wheres = [SAY["option"].format(handle="how", option=option) for option in ("twice", "doubly")]
+    sentence = SAY["leaps"].format(leaps=", ".join(leap.format(where=where) for where in wheres))
+    assert sentence in found["list"]
+    assert any(title.endswith(sentence) for title in found["titles"])
+
+
+def test_a_piece_is_taken_out_of_its_place_and_the_others_stay(live):
+    ids = LETTERS.encode(TEXT)
+    found = live["discrete"].chosen("ids", 1)
+    marks = found["marks"]["text"]
+    assert [mark["kind"] for mark in marks] == ["none", "jump", *["none"] * (len(ids) - 2)]
+    assert marks[1]["slope"] == LETTERS.pad_id - ids[1]
+    assert marks[1]["text"] == f"→ {LETTERS.pad_id}"
+    piece = SAY["piece"].format(name="text", i=1, text=LETTERS.pieces[ids[1]].replace(" ", "␣"))
+    where = SAY["without"].format(handle=piece)
+    assert SAY["leaps"].format(leaps=SAY["leapTo"].format(to=LETTERS.pad_id, where=where)) in found["list"]
+    assert SAY["emptied"] in found["said"]
+    live["discrete"].at.evaluate("el => el.explorer.set('text', '')")
+    assert live["discrete"].chosen("ids", 2)["marks"]["text"] == []
+
+
+def test_a_window_is_tried_one_place_on_and_at_its_end_one_back(live):
+    for i, start, to, where in ((0, 2, 3, "onward"), (1, 3, 2, "back")):
+        live["discrete"].at.evaluate("(el, start) => el.explorer.set('w', start)", start)
+        found = live["discrete"].chosen("sum", i)
+        assert found["marks"]["w"][0]["kind"] == "jump"
+        by = SERIES[to:to + 3].sum() - SERIES[start:start + 3].sum()
+        assert found["marks"]["w"][0]["slope"] == pytest.approx(by.item() / 2, rel=1e-4)
+        assert any(SAY[where].format(handle="w") in text for text in found["titles"])
+
+
+def test_a_slope_is_told_for_a_step_that_the_range_holds(live):
+    found = live["discrete"].chosen("sum", 0)
+    small, tiny = found["marks"]["small"][0], found["marks"]["tiny"][0]
+    assert small["slope"] == pytest.approx(13, rel=1e-3)
+    assert small["text"] == "+1.30"
+    assert any(SAY["one"].format(by="+1.30", unit=0.1, handle="small") in text for text in found["titles"])
+    assert tiny["slope"] == pytest.approx(1, rel=1e-2)
+    assert any(SAY["one"].format(by=tiny["text"], unit=0.001, handle="tiny") in text for text in found["titles"])
+    assert "+0.1 of small" in live["discrete"].chosen("p", 0)["said"].split(SAY["gains"].split("{")[0])[-1]
 
 
 def test_128_cells_take_less_than_the_limit(live):

@@ -56,6 +56,19 @@ def texts(count=1000):
     return ["", *("".join(draw.choices(parts, k=draw.randint(1, 12))) for _ in range(count - 1))]
 
 
+def test_a_kernel_is_asked_for_a_text_without_one_of_its_pieces(explorer):
+    sent, text = [], "Apple sold the apple."
+    ids = LETTERS.encode(text)
+    explorer.send = lambda content, buffers=None: sent.append((content, buffers))
+    for place in (0, 2, 8):
+        moves = [{"text": {"text": text, "without": place}}]
+        explorer._handle_custom_msg({"turn": place, "base": {"text": text}, "moves": moves, "step": "twice"}, [])
+    for place, (_, buffers) in zip((0, 2), sent, strict=False):
+        want = [*ids[:place], LETTERS.pad_id, *ids[place + 1:]]
+        assert (np.frombuffer(buffers[0], np.int64) // 2).tolist() == want + [LETTERS.pad_id] * (8 - len(ids))
+    assert sent[2] == ({"turn": 8, "error": "place: expected 0 to 7, got 8"}, None)
+
+
 def test_fn_gets_the_ids_filled_up_with_padding(explorer):
     explorer.set(text=" apple")
     assert explorer.values["tokens"].tolist() == [[*LETTERS.encode(" apple"), *[0] * 7]]

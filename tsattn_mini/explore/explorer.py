@@ -163,13 +163,19 @@ class Explorer(Element):
     def _asked(self, _: Any, question: dict, buffers: list) -> None:
         """The front end asks for one step at many states; the current state stays. The turn number goes back."""
         try:
-            states = [self._merge(moved, self._merge(question["base"], self._now)) for moved in question["moves"]]
+            base = self._merge(question["base"], self._now)
             found = [self._many("|".join(options.values()), tensors, question["step"])
-                     for tensors, options in map(self._tensors, states)]
+                     for tensors, options in (self._probe(base, moved) for moved in question["moves"])]
         except Exception as error:  # as in `_moved`
             self.send({"turn": question.get("turn"), "error": str(error)})
         else:
             self.send({"turn": question["turn"]}, found)
+
+    def _probe(self, base: Mapping[str, Any], moved: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, str]]:
+        """`_tensors` where some inputs moved; a text with one place emptied is no state that a handle can have."""
+        texts = {name: value for name, value in moved.items() if isinstance(value, dict)}
+        tensors, options = self._tensors(self._merge({n: v for n, v in moved.items() if n not in texts}, base))
+        return tensors | {n: self._inputs[n].without(v["text"], v["without"]) for n, v in texts.items()}, options
 
     def _export(self) -> dict[str, bytes]:
         """One graph per combination of options, each compared with `fn` at every end of every handle."""

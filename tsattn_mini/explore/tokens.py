@@ -63,6 +63,14 @@ class Tokens:
         ids = self.vocabulary.encode(value)
         return torch.tensor(ids + [self.vocabulary.pad_id] * (self.length - len(ids)))
 
+    def without(self, value: str, place: int) -> Int64[Tensor, " L"]:
+        """The ids of a text with one place emptied: padding there too. Raises ValueError past the last place."""
+        ids = self.tensor(value)
+        if not 0 <= place < len(ids):
+            raise ValueError(f"place: expected 0 to {len(ids) - 1}, got {place!r}")
+        ids[place] = self.vocabulary.pad_id
+        return ids
+
     def probes(self) -> list[str]:
         return ["", self.vocabulary.pieces[-1]]
 

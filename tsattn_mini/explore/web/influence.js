@@ -53,7 +53,7 @@ export function influence(store) {
       const tried = known[step.name] ?? await trials(step, base, ask);
       if (!tried || !still()) return;
       known[step.name] = tried;
-      const found = tried.list.map((handle) => ({ handle, ...(handle.skipped ? { kind: "skipped" } : sway(handle, tried.now, handle.at1, handle.at0, i, step.type === "int64")) }));
+      const found = tried.list.map((handle) => ({ handle, ...(handle.skipped ? { kind: "skipped" } : sway(handle, tried.now, i, step.type === "int64")) }));
       show(step, i, tried, found);
       if (await suspects(found, tried, i, ask) && still()) show(step, i, tried, found);
     } catch (error) {
@@ -64,16 +64,17 @@ export function influence(store) {
   async function trials(step, base, ask) {
     const list = handles(spec.inputs, base, inSight());
     const tried = list.filter(({ skipped }) => !skipped);
-    const answers = await ask([{}, ...tried.flatMap(({ up, down }) => [up, down])]);
+    const answers = await ask([{}, ...tried.flatMap(({ moves }) => moves)]);
     if (!answers) return undefined;
-    tried.forEach((handle, k) => Object.assign(handle, { at1: answers[1 + 2 * k], at0: answers[2 + 2 * k] }));
-    return { list, now: answers[0], axis: shared(answers[0], step.dims) };
+    const now = answers.shift(), axis = shared(now, step.dims);
+    for (const handle of tried) handle.answers = answers.splice(0, handle.moves.length);
+    return { list, now, axis };
   }
 
   // Searches the handles whose two sides differ for a jump; true when one was found.
   async function suspects(found, { now }, i, ask) {
     let any = false;
-    const three = ({ handle }) => [handle.at0[i], now[i], handle.at1[i]].map(Number);
+    const three = ({ handle: { answers: [up, down] } }) => [down[i], now[i], up[i]].map(Number);
     const list = found.filter((one) => one.kind === "slope" && uneven(one.handle, three(one)));
     for (const one of list.sort((a, b) => b.reach - a.reach).slice(0, SUSPECTS)) {
       const at = three(one);

@@ -18,10 +18,10 @@ export function cut(input, text) {
   return { ids, texts };
 }
 
-// The ids that enter the graph: a fixed number, filled up with padding.
-export function padded(input, text) {
+// The ids that enter the graph: a fixed number, filled up with padding. `without`: a place that holds padding too.
+export function padded(input, text, without) {
   const { ids } = cut(input, text);
-  return Array.from({ length: input.length }, (_, i) => ids[i] ?? input.pad);
+  return Array.from({ length: input.length }, (_, i) => (i === without ? input.pad : ids[i] ?? input.pad));
 }
 
 // Texts that go on from `text`: its last word finished in every way the vocabulary knows, a few of them.

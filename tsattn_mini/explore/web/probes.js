@@ -3,23 +3,33 @@
 // A handle is tried a hundredth of its range to either side (on the logarithm for a log slider, one whole number for
 // an integer one, the other position of a switch). Its slope is the central difference per 1 of the handle, per
 // doubling, or for being switched on; its reach, by which handles are ranked, is that slope times the whole range.
+// Where a handle has nothing in between, its positions are tried, and what they lead to are jumps: every other word
+// of a choice, a window one place on, a text with one of its pieces taken out of its place.
 import { nested } from "./cells.js";
 import { clamp } from "./controls.js";
+import { cut } from "./pieces.js";
 
 export const MOST = 128; // cells in one go; of more, only those in sight
 const ROUNDING = 2 ** -20; // the last digits of float32
 const STAIRS = 2 ** -14; // below this share of a number, float32 itself climbs in steps
 const HALVINGS = 6;
 
-// `{ input, i?, by, range, per, up, down }` for every handle; `skipped` for those that cannot be tried.
+// `{ input, i?, moves, per, … }` for every handle; `skipped` for cells that are not tried.
 export function handles(inputs, state, inSight) {
   return inputs.flatMap((input) => {
-    const value = state[input.name];
-    if (input.kind === "toggle") return [{ input, by: 1, range: 1, per: "on", up: { [input.name]: true }, down: { [input.name]: false } }];
-    if (input.kind !== "cells") return "min" in input ? [between(input, value, (v) => ({ [input.name]: v }))] : [{ input, skipped: "words" }];
+    const { name } = input, value = state[name];
+    const discrete = (per, values, more) => ({ input, per, moves: values.map((v) => ({ [name]: v })), ...more });
+    if (input.kind === "toggle") return [{ input, by: 1, range: 1, unit: 1, per: "on", moves: [{ [name]: true }, { [name]: false }] }];
+    if (input.kind === "choice") {
+      const options = input.options.filter((option) => option !== value);
+      return [discrete("option", options, { options })];
+    }
+    if (input.kind === "window") return [value < input.max ? discrete("onward", [value + 1]) : discrete("back", [value - 1])];
+    if (input.kind === "tokens") return cut(input, value).texts.map((text, i) => discrete("without", [{ text: value, without: i }], { i, text }));
+    if (input.kind === "slider") return [between(input, value, (v) => ({ [name]: v }))];
     const flat = value.flat();
-    const moved = (i) => (v) => ({ [input.name]: nested(flat.with(i, v), input) });
-    return flat.map((v, i) => (inSight(input, i) ? { ...between(input, v, moved(i)), i } : { input, i, skipped: "block" }));
+    const moved = (i) => (v) => ({ [name]: nested(flat.with(i, v), input) });
+    return flat.map((v, i) => (inSight(input, i) ? { ...between(input, v, moved(i)), i } : { input, i, skipped: true }));
   });
 }
 
@@ -29,27 +39,45 @@ function between(input, value, moved) {
   const at = (p) => moved(clamp(from(p), input));
   const [low, high] = [-step, step].map((by) => clamp(from(to(value) + by), input));
   const float = input.integer ? (v) => v : Math.fround; // the distance that the graph sees
-  return { input, by: to(float(high)) - to(float(low)), range, per: input.log ? "doubling" : "one",
-    up: moved(high), down: moved(low), middle: to(value), ends: [to(low), to(high)], at };
+  return { input, by: to(float(high)) - to(float(low)), range, ...measure(input, range),
+    moves: [moved(high), moved(low)], middle: to(value), ends: [to(low), to(high)], at };
 }
 
-// How a handle moves entry `i`: `now`, `up` and `down` are the step's numbers at the state and to its either side.
-// `whole`: the step holds whole numbers, which have no slope.
-export function sway(handle, now, up, down, i, whole) {
-  const [a, b, c] = [down[i], now[i], up[i]].map(Number);
-  if (a === b && b === c) return { kind: "none" };
-  if (![a, b, c].every(Number.isFinite)) return { kind: [a, b, c].every((v) => Object.is(v, b)) ? "none" : "sick" };
-  const most = Math.max(Math.abs(c - b), Math.abs(b - a));
-  if (whole) return leap(handle, a, b, c);
-  if (most <= ROUNDING * Math.max(Math.abs(a), Math.abs(b), Math.abs(c))) return { kind: "rounding", slope: 0, reach: 0 };
-  const slope = (c - a) / handle.by;
-  return { kind: "slope", slope, reach: Math.abs(slope * handle.range) };
+// The step for which a slope is told: 1, or the power of ten that goes five times or more into a range below 2.
+function measure({ log, integer }, range) {
+  if (log) return { per: "doubling", unit: 1 };
+  return { per: "one", unit: integer || range >= 2 ? 1 : 10 ** Math.floor(Math.log10(range / 5)) };
 }
 
-// A jump from `from` to `to`; `slope` is its size as the handle goes up.
+// How a handle moves entry `i`: `now` are the step's numbers at the state, `handle.answers` those of its moves.
+// `whole`: the step holds whole numbers, which have no slope. `change` is what is told: the slope in the handle's unit.
+export function sway(handle, now, i, whole) {
+  const raw = handle.answers.map((answer) => answer[i]), here = Number(now[i]), there = raw.map(Number);
+  const most = Math.max(...there.map((v, k) => (same(raw[k], now[i]) ? 0 : Math.abs(v - here))));
+  if (most === 0) return { kind: "none" };
+  if (![here, ...there].every(Number.isFinite)) return { kind: "sick" };
+  if (!whole && most <= ROUNDING * Math.max(...[here, ...there].map(Math.abs))) return { kind: "rounding", slope: 0, reach: 0 };
+  if (!handle.by) return { ...leaps(there.map((v) => v - here)), from: now[i], to: raw, whole };
+  const [up, down] = there;
+  if (whole) return leap(handle, down, here, up);
+  const slope = (up - down) / handle.by;
+  return { kind: "slope", slope, change: slope * handle.unit, reach: Math.abs(slope * handle.range) };
+}
+
+function same(a, b) {
+  return Object.is(a, b) || a === b;
+}
+
+// A jump for each position that was tried; `change` is the largest.
+function leaps(changes) {
+  const change = changes.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
+  return { kind: "jump", changes, change, slope: change, reach: Math.abs(change) };
+}
+
+// A jump from `from` to `to`; `change` is its size as the handle goes up.
 export function leap(handle, a, b, c) {
   const up = Math.abs(c - b) >= Math.abs(b - a), slope = handle.per === "on" ? c - a : up ? c - b : b - a;
-  return { kind: "jump", from: b, to: up ? c : a, way: handle.per === "on" ? "on" : up ? "up" : "down", slope, reach: Math.abs(slope) };
+  return { kind: "jump", from: b, to: up ? c : a, way: handle.per === "on" ? "on" : up ? "up" : "down", slope, change: slope, reach: Math.abs(slope) };
 }
 
 // Whether the three answers lie so unevenly that the number may jump (or only bends).

@@ -1,4 +1,5 @@
 // Influences in words: the number that was chosen, what moves it most, what does not, and what it shares a sum with.
+import { named, phrase } from "./phrase.js";
 import { fill, words } from "./words.js";
 import { exact, place, ravel, signed, unravel } from "./where.js";
 
@@ -35,16 +36,15 @@ export function report(element, spec) {
         ...found.filter(({ kind }) => kind === "sick").slice(0, TOP).map((one) => `${phrase(one, spec)}.`),
         row(step, i, axis, moving),
         step.type === "int64" && say.whole,
-        ...skipped(found),
+        moving.some(({ handle }) => handle.per === "without") && say.emptied,
+        inSight(found),
       ]);
     },
   };
 
-  function skipped(found) {
-    const names = found.filter(({ handle }) => handle.skipped === "words").map(({ handle }) => handle.input.label);
-    const cells = found.filter(({ handle }) => handle.i !== undefined), block = cells.filter(({ handle }) => !handle.skipped);
-    return [names.length && fill(say.words, { names: names.join(", ") }),
-      block.length < cells.length && fill(say.block, { count: block.length, all: cells.length })];
+  function inSight(found) {
+    const cells = found.filter(({ handle }) => handle.input.kind === "cells"), tried = cells.filter(({ handle }) => !handle.skipped);
+    return tried.length < cells.length && fill(say.block, { count: tried.length, all: cells.length });
   }
 
   // Numbers that share a sum of 1: what one gains by a handle, the others lose.
@@ -53,22 +53,10 @@ export function report(element, spec) {
     if (axis === undefined || !one) return "";
     const at = unravel(i, step.dims), { handle } = one;
     const others = Array.from({ length: step.dims[axis] }, (_, k) => ravel(at.with(axis, k), step.dims)).filter((j) => j !== i);
-    const slope = (j) => (handle.at1[j] - handle.at0[j]) / handle.by;
-    const other = others.reduce((a, b) => (slope(b) * one.slope < slope(a) * one.slope ? b : a));
-    return fill(one.slope > 0 ? say.gains : say.loses, { axis: step.axes.split(" ")[axis], place: name(step, i), handle: named(handle, spec), other: name(step, other), by: signed(slope(other)) });
+    const [up, down] = handle.answers, change = (j) => ((up[j] - down[j]) / handle.by) * handle.unit;
+    const other = others.reduce((a, b) => (change(b) * one.slope < change(a) * one.slope ? b : a));
+    return fill(one.slope > 0 ? say.gains : say.loses, { axis: step.axes.split(" ")[axis], place: name(step, i), handle: named(handle, spec), other: name(step, other), by: signed(change(other)) });
   }
-}
-
-// One influence as a sentence without its end.
-export function phrase({ kind, slope, from, to, way, handle }, spec) {
-  const say = words("influence"), about = { handle: named(handle, spec), by: signed(slope ?? 0), from: exact(from ?? 0), to: exact(to ?? 0) };
-  if (kind === "jump") return fill(say[{ up: "jumpUp", down: "jumpDown", on: "jumpOn" }[way]], about);
-  if (kind === "slope") return fill(slope ? say[handle.per] : say.turn, about);
-  return fill(kind === "skipped" ? say[handle.skipped === "words" ? "untried" : "unseen"] : say[kind], about);
-}
-
-function named({ input, i }, { labels }) {
-  return input.label + (i === undefined ? "" : place(i, input, labels));
 }
 
 // A small sign beside what the pointer or the keyboard is on. What it says is also in the line for listeners.

@@ -100,7 +100,7 @@ function inTurn(question) {
 function tensor(input, value) {
   if (input.kind === "toggle") return new ort.Tensor("bool", [value], []);
   if (input.kind === "cells") return new ort.Tensor("float32", Float32Array.from(value.flat()), input.dims);
-  if (input.kind === "tokens") return new ort.Tensor("int64", BigInt64Array.from(padded(input, value), BigInt), [input.length]);
+  if (input.kind === "tokens") return new ort.Tensor("int64", BigInt64Array.from(padded(input, value.text ?? value, value.without), BigInt), [input.length]);
   if (input.integer) return new ort.Tensor("int64", [BigInt(value)], []);
   return new ort.Tensor("float32", [value], []);
 }

@@ -1,15 +1,13 @@
 // Influences on the handles themselves: a ring whose strength and sign can be seen, a number, and words at the pointer.
-import { brief, number } from "./number.js";
-import { phrase } from "./report.js";
-import { words } from "./words.js";
+import { mark, phrase } from "./phrase.js";
 
 export function sways(element, spec) {
-  const say = words("influence");
-  const spots = {}; // input → its marks, one per cell
+  const spots = {}; // input → its marks, one per cell or piece
   let shown = false;
 
   function spotsOf(input) {
-    spots[input.name] ??= input.kind === "cells" ? overCells(input) : [underDial(input)];
+    if (input.kind === "tokens") spots[input.name] = underChips(input); // each text has chips of its own
+    spots[input.name] ??= input.kind === "cells" ? overCells(input) : [under(boxOf(input), boxOf(input).querySelector("input, select"))];
     return spots[input.name];
   }
 
@@ -26,37 +24,36 @@ export function sways(element, spec) {
     return marks;
   }
 
-  function underDial(input) {
-    const box = boxOf(input), node = document.createElement("span");
+  function underChips(input) {
+    const chips = [...boxOf(input).querySelectorAll(".ts-chips li")];
+    return chips.map((chip, i) => (spots[input.name]?.[i]?.field === chip ? spots[input.name][i] : under(chip, chip)));
+  }
+
+  function under(box, field) {
+    const node = document.createElement("span");
     node.className = "ts-sway-dial";
     node.setAttribute("aria-hidden", "true");
     box.append(node);
-    return { node, field: box.querySelector("input, select") };
+    return { node, field };
   }
 
   function show(found, of) {
     const most = Math.max(...found.map(({ reach = 0 }) => reach));
-    const narrow = new Map();
+    const narrow = new Map(), on = new Map();
     for (const one of found) {
-      const { input, i = 0 } = one.handle, spot = spotsOf(input)[i];
+      const { input, i = 0 } = one.handle;
+      if (!on.has(input)) on.set(input, spotsOf(input));
+      const spot = on.get(input)[i];
       if (!narrow.has(input)) narrow.set(input, input.kind === "cells" && spot.field.clientWidth < 36);
       spot.node.dataset.kind = one.kind;
       spot.node.dataset.slope = one.slope ?? "";
       spot.node.dataset.sign = Math.sign(one.slope ?? 0);
       spot.node.style.setProperty("--reach", most ? ((one.reach ?? 0) / most).toFixed(3) : 0);
-      spot.node.textContent = text(one, narrow.get(input));
+      spot.node.textContent = mark(one, narrow.get(input));
       spot.field.title = `${of}: ${phrase(one, spec)}`;
     }
     element.dataset.sways = "shown";
     shown = true;
-  }
-
-  // What a mark says: a signed number, "none", or "?" where nothing was tried.
-  function text({ kind, slope }, narrow) {
-    if (kind === "none") return say.markNone;
-    if (kind === "rounding") return "≈0";
-    if (kind === "skipped" || kind === "sick") return "?";
-    return `${kind === "jump" ? "↕" : ""}${slope > 0 ? "+" : ""}${narrow ? brief(slope) : number(slope)}`;
   }
 
   function stale() {
