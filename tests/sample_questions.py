@@ -23,7 +23,8 @@ SCORE = number(
     id="97-score", text="q = (1, 2, 3), k = (5, 7, 11): what is q·k/√3?", answer=score, tolerance=0.01,
     right="52/√3.", wrong="Multiply entry by entry, add, divide by √3.",
     slips={"forgot the root": Slip(lambda: score() * sqrt(3), "That is `q·k` before the division by √3."),
-           "divided by 3": Slip(52 / 3, "Divide by √3, not by 3.")})
+           "divided by 3": Slip(52 / 3, "Divide by √3, not by 3.",
+                                 slip="defects: Informer 3")})
 
 SHIFT = number(
     id="97-shift", text="By how much does the level change?", answer=lambda: -12.5, tolerance=0.1, unit="%",

@@ -1,5 +1,6 @@
 """Every answer key is recomputed, every lesson asks its questions, and no broken question can be made."""
 
+import base64
 import json
 import re
 from collections import Counter
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from sample_questions import ROW_SUM, SAMPLES, SCORE, SHIFT
 
-from tsattn_mini.explore.question import Option, Slip, choice, inline, number
+from tsattn_mini.explore.question import Option, Show, Slip, choice, inline, number
 from tsattn_mini.questions import all_questions, ask, by_id
 
 LESSONS = Path(__file__).parents[1] / "lessons"
@@ -115,6 +116,12 @@ CHOICES = [
     ({"options": {"a": TWO["a"]}}, "options: expected at least two, got 1"),
     ({"options": {"a": TWO["a"], "b": Option("B", "")}}, "feedback: expected a sentence, got ''"),
     ({"options": {"a": TWO["a"], "b": Option("", "b")}}, r"options\['b'\].text: expected a sentence"),
+    ({"options": {"a": TWO["a"], "b": Option("B", "b", slip="claim 112")}}, r"options\['b'\].slip: .* got 'claim 112'"),
+    ({"options": {"a": TWO["a"], "b": Option("B", "b", slip="a talk")}}, "expected None, 'claim 18', 'defects: …' or"),
+    ({"difficulty": 4}, "difficulty: expected 1, 2 or 3, got 4"),
+    ({"claims": (18, 112)}, r"claims: expected numbers from 1 to 111, got \(18, 112\)"),
+    ({"show": "kgc"}, r"show: expected None or a Show\(…\), got 'kgc'"),
+    ({"show": Show("kgc", n=1)}, "lesson: expected the name of its notebook, for show, got None"),
     ({"answer": "c"}, r"answer: expected one of \['a', 'b'\], got 'c'"),
     ({"answer": lambda: 1}, r"answer: expected one of \['a', 'b'\], got 1"),
 ]
@@ -127,6 +134,7 @@ NUMBERS = [
     ({"slips": {"s": Slip(3.005, "near")}}, "expected more than 0.01 away from the right answer, 3.0"),
     ({"slips": {"s": Slip(lambda: inf, "far")}}, r"slips\['s'\].value: expected a finite number, got inf"),
     ({"slips": {"s": Slip(4, " ")}}, r"slips\['s'\].feedback: expected a sentence"),
+    ({"slips": {"s": Slip(4, "four", slip="claim 0")}}, r"slips\['s'\].slip: expected None, 'claim 18', .*'claim 0'"),
     ({"slips": {"s": Slip(4, "one"), "t": Slip(4.001, "two")}}, r"slips\['t'\].value: .* slips\['s'\], 4.0"),
 ]
 
@@ -141,3 +149,39 @@ def test_a_choice_that_cannot_be_asked_is_refused(change, message):
 def test_a_number_that_cannot_be_asked_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         number(**{"id": "97-x", "text": "How?", "answer": lambda: 3, "right": "Y", "wrong": "N", **change})
+
+
+SHOWS = [
+    (lambda: Show(""), "explorer: expected the id of an explorer, got ''"),
+    (lambda: Show("kgc"), "kgc: expected either a preset or inputs, got preset=None"),
+    (lambda: Show("kgc", preset="All zero", gate=True), "kgc: expected either a preset or inputs, got preset='All"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), SHOWS)
+def test_a_state_that_cannot_be_shown_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_fieldset_says_what_a_page_may_filter_by_and_where_its_slips_were_seen():
+    question = choice(id="97-x", lesson="97_x", text="Which?", answer="a", difficulty=3, claims=(18, 111), options={
+        "a": TWO["a"], "b": Option("B", "b", slip="claim 18"), "c": Option("C", "c", slip="released FEDformer")})
+    assert question.seen() == ["claim 18", "released FEDformer"]
+    assert ("id='question-97-x' data-question='97-x' data-lesson='97_x' data-kind='choice' data-difficulty='3' "
+            in question.element().html)
+    assert SCORE.seen() == ["defects: Informer 3"]
+
+
+def test_show_me_leads_to_the_state_in_the_book_and_to_the_explorer_in_a_notebook(monkeypatch):
+    show = Show("kgc", gate=0.5)
+    question = choice(id="97-x", lesson="97_x", text="Which?", answer="a", options=TWO, show=show)
+    assert "href='#explorer-kgc'" in question.element().html
+    monkeypatch.setenv("TSATTN_BOOK", "1")
+    address = re.search(r"href='(.*?)'", question.element().html)[1]
+    page, _, rest = address.partition("?s=")
+    text, _, place = rest.partition("#")
+    assert (page, place) == ("../lessons/97_x.html", "explorer-kgc")
+    assert json.loads(base64.urlsafe_b64decode(text + "==")) == {"kgc": {"gate": 0.5}}
+    assert repr(show) == "Show('kgc', gate=0.5)"
+    assert Show("kgc", preset="All zero").state == "All zero"

@@ -1,26 +1,42 @@
-"""What every kind of question has, and the page it makes."""
+"""What every kind of question has."""
 
-import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from tsattn_mini.explore.element import words
 from tsattn_mini.explore.question.element import QuestionElement
-from tsattn_mini.explore.question.text import inline
+from tsattn_mini.explore.question.option import Option, seen_somewhere
+from tsattn_mini.explore.question.page import render
+from tsattn_mini.explore.question.show import Show
+
+CLAIMS = range(1, 112)  # the numbers of the ledger
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Question(ABC):
-    """What every kind of question has; `id` is `NN-slug`, where NN is the number of its lesson."""
+    """What every kind of question has.
+
+    Args:
+        id: `NN-slug`, where NN is the number of its lesson.
+        text: the question. Every text may hold `code`, *emphasis* and **strong emphasis**.
+        hint: folded below the question until the reader asks for it.
+        lesson: the name of the notebook that asks it.
+        difficulty: 1 recall, 2 apply, 3 think.
+        claims: the numbers of the ledger that it is built on.
+        show: a state of an explorer of the lesson, offered once an answer was checked.
+    """
 
     kind: ClassVar[str]
+    button: ClassVar[str] = "check"
     id: str
     text: str
     hint: str | None = None
     lesson: str | None = None
+    difficulty: int = 2
+    claims: tuple[int, ...] = ()
+    show: Show | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9]{2}(-[a-z0-9]+)+", self.id):
@@ -30,19 +46,48 @@ class Question(ABC):
                     repr(self.hint))
         self.expect(self.lesson is None or self.lesson.startswith(self.id[:2] + "_"), "lesson",
                     f"a name that starts with {self.id[:2]}_", repr(self.lesson))
+        self.expect(self.difficulty in (1, 2, 3), "difficulty", "1, 2 or 3", repr(self.difficulty))
+        self.expect(all(number in CLAIMS for number in self.claims), "claims",
+                    f"numbers from {CLAIMS[0]} to {CLAIMS[-1]}", repr(self.claims))
+        self.expect(self.show is None or isinstance(self.show, Show), "show", "None or a Show(…)", repr(self.show))
+        self.expect(self.show is None or self.lesson is not None, "lesson", "the name of its notebook, for show",
+                    "None")
 
     def expect(self, holds: bool, name: str, expected: str, got: str) -> None:
         """Raise the ValueError of this question's argument `name` unless `holds`."""
         if not holds:
             raise ValueError(f"{self.id}: {name}: expected {expected}, got {got}")
 
+    def expect_remark(self, at: str, remark: Any) -> None:
+        """Raise unless the option, slip or pair at `at` says something, and its `slip` was seen somewhere."""
+        self.expect(bool(remark.feedback.strip()), f"{at}.feedback", "a sentence", repr(remark.feedback))
+        self.expect(remark.slip is None or seen_somewhere(remark.slip, CLAIMS), f"{at}.slip",
+                    "None, 'claim 18', 'defects: …' or 'released …'", repr(remark.slip))
+
+    def expect_options(self, name: str, options: Mapping[str, Option]) -> None:
+        """Raise unless the argument `name` holds at least two options that can be shown."""
+        self.expect(len(options) >= 2, name, "at least two", str(len(options)))
+        for key, option in options.items():
+            at = f"{name}[{key!r}]"
+            self.expect(isinstance(option, Option), at, "an Option(text, feedback)", repr(option))
+            self.expect(bool(option.text.strip()), f"{at}.text", "a sentence", repr(option.text))
+            self.expect_remark(at, option)
+
     @abstractmethod
-    def answer(self) -> str | float:
+    def remarks(self) -> Iterable[Any]:
+        """The options, slips and pairs that say something to a reader."""
+
+    def seen(self) -> list[str]:
+        """Where the mistakes that this question knows were seen."""
+        return [remark.slip for remark in self.remarks() if remark.slip]
+
+    @abstractmethod
+    def answer(self) -> Any:
         """The right answer, computed anew."""
 
     @abstractmethod
     def data(self) -> dict:
-        """What `question.js` judges by."""
+        """What the page's script judges by."""
 
     @abstractmethod
     def controls(self) -> str:
@@ -60,17 +105,6 @@ class Question(ABC):
         return f"Question {self.id}: {self.text}"
 
 
-def render(question: Question) -> str:
-    """The whole question as HTML: text, inputs, hint, and as JSON what the script judges by."""
-    say = {key: escape(text) for key, text in words("question").items()}
-    hint = question.hint and (f"<details class='ts-q-hint'><summary>{say['hint']}</summary>"
-                              f"<p>{inline(question.hint)}</p></details>")
-    data = json.dumps({"kind": question.kind, **question.data()}, ensure_ascii=False).replace("<", "\\u003c")
-    return (f"<fieldset class='ts-question' data-question='{question.id}' data-lm-suppress-shortcuts='true' "
-            f"disabled><legend>{inline(question.text)}</legend>{question.controls()}"
-            f"<div class='ts-q-row'><button type='button'>{say['check']}</button>"
-            "<span class='ts-q-status'></span></div>"
-            f"<details class='ts-q-answer'><summary>{say['answer']}</summary>"
-            f"<p>{question.solution()}</p></details>"
-            f"<div class='ts-q-feedback' aria-live='polite'></div>{hint or ''}"
-            f"<script type='application/json'>{data}</script></fieldset>")
+def computed(answer: Any) -> Any:
+    """The answer itself, or what it computes."""
+    return answer() if callable(answer) else answer

@@ -1,19 +1,13 @@
 """One of several options is right."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-from tsattn_mini.explore.question.base import Question
+from tsattn_mini.explore.question.base import Question, computed
+from tsattn_mini.explore.question.option import Option
 from tsattn_mini.explore.question.text import inline
-
-
-@dataclass(frozen=True)
-class Option:
-    """One answer to choose from, and what to say to the reader who chose it."""
-
-    text: str
-    feedback: str
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -26,17 +20,15 @@ class ChoiceQuestion(Question):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.expect(len(self.options) >= 2, "options", "at least two", str(len(self.options)))
-        for key, option in self.options.items():
-            self.expect(isinstance(option, Option), f"options[{key!r}]", "an Option(text, feedback)", repr(option))
-            self.expect(bool(option.text.strip()), f"options[{key!r}].text", "a sentence", repr(option.text))
-            self.expect(bool(option.feedback.strip()), f"options[{key!r}].feedback", "a sentence",
-                        repr(option.feedback))
+        self.expect_options("options", self.options)
         self.expect(self.answer() in self.options, "answer", f"one of {list(self.options)}",
                     repr(self.answer()))
 
     def answer(self) -> str:
-        return self.key() if callable(self.key) else self.key
+        return computed(self.key)
+
+    def remarks(self) -> Iterable[Option]:
+        return self.options.values()
 
     def data(self) -> dict:
         return {"answer": self.answer(),
@@ -56,10 +48,12 @@ class ChoiceQuestion(Question):
 
 
 def choice(*, id: str, text: str, options: Mapping[str, Option], answer: str | Callable[[], str],
-           hint: str | None = None, lesson: str | None = None) -> ChoiceQuestion:
+           **about: Any) -> ChoiceQuestion:
     """A question with one right option. `answer` is its key, or computes its key.
+
+    `about`: hint, lesson, difficulty, claims and show, as for every `Question`.
 
     Raises:
         ValueError: when an argument cannot make a question; names it, what was expected and what came.
     """
-    return ChoiceQuestion(id=id, text=text, hint=hint, lesson=lesson, options=options, key=answer)
+    return ChoiceQuestion(id=id, text=text, options=options, key=answer, **about)

@@ -1,9 +1,10 @@
 """The answer is a number; known mistakes lead to numbers that are told apart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from math import floor, inf, isfinite, log10
+from typing import Any
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.question.base import Question
@@ -12,10 +13,14 @@ from tsattn_mini.explore.question.text import inline
 
 @dataclass(frozen=True)
 class Slip:
-    """A wrong number that a known mistake leads to, and what to say to the reader who made it."""
+    """A wrong number that a known mistake leads to, and what to say to the reader who made it.
+
+    `slip` names where the mistake was seen: "claim 18", "defects: …" or "released …".
+    """
 
     value: float | Callable[[], float]
     feedback: str
+    slip: str | None = None
 
     def number(self) -> float:
         """The wrong number, computed anew."""
@@ -45,7 +50,7 @@ class NumberQuestion(Question):
         for name, slip in self.slips.items():
             value, at = slip.number(), f"slips[{name!r}]"
             self.expect(isfinite(value), f"{at}.value", "a finite number", str(value))
-            self.expect(bool(slip.feedback.strip()), f"{at}.feedback", "a sentence", repr(slip.feedback))
+            self.expect_remark(at, slip)
             for other, number in taken.items():
                 self.expect(abs(value - number) > self.tolerance, f"{at}.value",
                             f"more than {self.tolerance} away from {other}, {number}", str(value))
@@ -53,6 +58,9 @@ class NumberQuestion(Question):
 
     def answer(self) -> float:
         return float(self.compute())
+
+    def remarks(self) -> Iterable[Slip]:
+        return self.slips.values()
 
     def data(self) -> dict:
         return {"answer": self.answer(), "tolerance": self.tolerance, "unit": self.unit,
@@ -79,13 +87,14 @@ class NumberQuestion(Question):
 
 def number(*, id: str, text: str, answer: Callable[[], float], right: str, wrong: str,
            tolerance: float = 0.01, unit: str = "", slips: Mapping[str, Slip] | None = None,
-           hint: str | None = None, lesson: str | None = None) -> NumberQuestion:
+           **about: Any) -> NumberQuestion:
     """A question whose answer is a number.
 
     `right` is said to the right number, `wrong` to a number that none of the `slips` explains.
+    `about`: hint, lesson, difficulty, claims and show, as for every `Question`.
 
     Raises:
         ValueError: when an argument cannot make a question; names it, what was expected and what came.
     """
-    return NumberQuestion(id=id, text=text, hint=hint, lesson=lesson, compute=answer, right=right,
-                          wrong=wrong, tolerance=tolerance, unit=unit, slips=slips or {})
+    return NumberQuestion(id=id, text=text, compute=answer, right=right, wrong=wrong, tolerance=tolerance,
+                          unit=unit, slips=slips or {}, **about)

@@ -24,14 +24,14 @@ export function mountQuestion(el) {
 
   /** Judges what the inputs say now and shows why; `right` is null when there is nothing to judge. */
   function check() {
-    const { value, text, note = "", refused, at } = kind.read(el, data);
+    const { value, last, note = "", refused, at } = kind.read(el, data);
     if (refused) {
       show("refused", refused);
       at?.setAttribute("aria-invalid", "true");
       return { right: null };
     }
     const { right, feedback: why } = kind.judge(data, value);
-    record(id, right, text);
+    record(id, right, last);
     status.replaceChildren();
     show(right ? "right" : "wrong", note, right ? say.right : say.wrong, why);
     return { right };
@@ -51,7 +51,7 @@ export function mountQuestion(el) {
   }
 
   function show(verdict, note, title = "", html = "") {
-    const why = document.createElement("p");
+    const why = document.createElement("div");
     why.innerHTML = html;
     const strong = document.createElement("strong");
     strong.textContent = title;
@@ -69,7 +69,7 @@ export function mountQuestion(el) {
     event.preventDefault();
     check();
   });
-  el.querySelector("button").addEventListener("click", check);
+  el.querySelector(".ts-q-row button").addEventListener("click", check);
   reset();
   el.question = { id, check, reset };
   return el.question;

@@ -11,7 +11,7 @@ export const choice = {
   },
   read(el) {
     const chosen = el.querySelector("input:checked");
-    return chosen ? { value: chosen.value, text: chosen.value } : { refused: say.chooseOne };
+    return chosen ? { value: chosen.value, last: chosen.value } : { refused: say.chooseOne };
   },
   judge: (data, key) => ({ right: key === data.answer, feedback: data.feedback[key] }),
   empty(el) {

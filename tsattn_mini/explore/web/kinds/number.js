@@ -10,7 +10,7 @@ export const number = {
     const { value, plain, problem } = readNumber(at.value, unit);
     const typed = at.value.trim();
     if (problem) return { refused: fill(say[problem], { typed }), at };
-    return { value, text: typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
+    return { value, last: typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
   },
   judge(data, value) {
     const off = (target) => Math.abs(value - target);
