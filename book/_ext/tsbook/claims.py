@@ -114,7 +114,7 @@ COUNT = """<ul class="ts-verdicts">{listed}</ul>
 def questions_on(number):
     """(id, lesson) of every question that is built on claim `number`, in the order of the lessons."""
     from tsattn_mini.questions import all_questions  # torch takes seconds: only where the page is built
-    return [(q.id, q.lesson) for q in all_questions() if q.lesson and number in getattr(q, "claims", ())]
+    return [(q.id, q.lesson) for q in all_questions() if q.lesson and number in q.claims]
 
 
 def verdict_html(verdict):
