@@ -12,7 +12,8 @@ import onnxruntime
 import torch
 
 from tsattn_mini.engram.tokenizer import Tokenizer
-from tsattn_mini.figures import number, picture, spread
+from tsattn_mini.explore.html import picture_of
+from tsattn_mini.figures import number, spread
 
 PARITY = 1e-5  # of the largest finite number of an array
 PATIENCE = 10  # seconds until an answer that does not come is a failure
@@ -195,8 +196,7 @@ class Live:
 def picture_fault(step, values, svg, top, labels=None):
     """None when the front end drew what Python draws for these values, else what differs."""
     x = torch.tensor(values, dtype=getattr(torch, step["type"]))
-    texts, numbers = marks(picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"],
-                                   labels=labels))
+    texts, numbers = marks(picture_of(step, x, labels or {}))
     drawn_texts, drawn = marks(svg)
     if texts != drawn_texts:
         return f"says {drawn_texts}, not {texts}"

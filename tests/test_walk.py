@@ -46,7 +46,8 @@ def test_every_control_moves_the_picture(visit, name):
 
 def move(live, input):
     """Move one control through its positions; returns the states seen on the way."""
-    how = {"slider": slider, "cells": cells, "choice": choice, "toggle": toggle, "tokens": tokens}
+    how = {"slider": slider, "cells": cells, "choice": choice, "toggle": toggle, "tokens": tokens,
+           "window": slider}
     return how[input["kind"]](live, input)
 
 

@@ -2,8 +2,9 @@
 
 from tsattn_mini.explore.explorer import Explorer
 from tsattn_mini.explore.inputs import Cells, Choice, Slider, Toggle
+from tsattn_mini.explore.joined import Joined
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.explore.tokens import Tokens
 from tsattn_mini.explore.window import Window
 
-__all__ = ["Cells", "Choice", "Explorer", "Preset", "Slider", "Toggle", "Tokens", "Window"]
+__all__ = ["Cells", "Choice", "Explorer", "Joined", "Preset", "Slider", "Toggle", "Tokens", "Window"]

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from math import prod
@@ -18,6 +19,7 @@ from tsattn_mini.explore.element import Element, in_book
 from tsattn_mini.explore.export import compare, export, presentable
 from tsattn_mini.explore.ids import called, claim, free
 from tsattn_mini.explore.inputs import Choice, Input, Window, plain
+from tsattn_mini.explore.joined import Joined, Misjoined
 from tsattn_mini.explore.many import Many
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.explore.refusals import check_kinds, check_labels, check_shown, check_signature, failure
@@ -35,7 +37,7 @@ class Explorer(Element):
     Args:
         fn: ordinary torch code that calls `step`; takes the inputs by name. It runs in float32.
         inputs: name → `Slider`, `Cells`, `Choice`, `Toggle`, `Tokens` or `Window`.
-        show: the steps to draw, in order; all of them when left out.
+        show: the steps to draw, in order; all of them when left out. A `Joined` draws past and forecast in one picture.
         presets: label → the inputs to set; the others go back to their first values. A `Preset` asks first.
         title: what the reader sees above it.
         id: unique on a page; the title in lower case with hyphens when left out.
@@ -54,7 +56,7 @@ class Explorer(Element):
     state = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str] | None = None,
+    def __init__(self, fn: Callable, inputs: Mapping[str, Input], show: Sequence[str | Joined] | None = None,
                  presets: Mapping[str, Mapping[str, Any] | Preset] | None = None, title: str = "",
                  id: str | None = None, labels: Mapping[str, Sequence[str]] | None = None) -> None:
         check_kinds(fn, inputs, show, presets)
@@ -64,17 +66,21 @@ class Explorer(Element):
             raise ValueError("id: expected letters, digits and hyphens (or a title to take them from), "
                              f"got {self.id!r}")
         check_signature(fn, self._inputs)
-        self._fn = partial(_cut_windows, fn, self._inputs)
+        self._joined = {entry.name: entry for entry in show or () if isinstance(entry, Joined)}
+        self._fn = partial(_whole, fn, self._inputs, self._joined.values())
         self._now = {name: plain(kind.value) for name, kind in self._inputs.items()}
         asked = {label: p if isinstance(p, Preset) else Preset(p) for label, p in (presets or {}).items()}
         self._presets = {label: self._merge(p.values, self._now, f"presets[{label!r}]") for label, p in asked.items()}
         try:
             trace = self._run(self._now)
+        except Misjoined:
+            raise
         except Exception as error:
             raise failure("the first values", error) from error
         self._show = check_shown(trace, show)
         self._steps = {name: trace[name] for name in self._show}
-        self._labels = check_labels(labels, self._steps.values(), self._inputs.values())
+        curves = {axis: names for entry in self._joined.values() for axis, names in entry.labels(trace).items()}
+        self._labels = curves | check_labels(labels, self._steps.values(), self._inputs.values())
         self._graphs = self._export()
         self._many = Many(self._graphs)
         self._claim = claim(self.id, self)
@@ -224,6 +230,8 @@ class Explorer(Element):
                           "note": s.note, "type": checks.dtype_name(first[name].dtype), "view": view,
                           "scale": "fit" if view == "bars" else meaning_of(states), "sources": made_from,
                           "handles": handles})
+            if name in self._joined:
+                steps[-1] |= {"view": "joined", "joined": self._joined[name].describe(trace)}
         return {
             "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
             "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}
@@ -241,9 +249,12 @@ class _Values(dict):
         raise KeyError(f"no shown step {name!r}; shown: {', '.join(self)}")
 
 
-def _cut_windows(fn: Callable, inputs: Mapping[str, Input], **given: Any) -> None:
-    """`fn` with the stretch of the series where a `Window` says only where it starts."""
-    fn(**{name: inputs[name].cut(x) if isinstance(inputs[name], Window) else x for name, x in given.items()})
+def _whole(fn: Callable, inputs: Mapping[str, Input], joined: Collection[Joined], **given: Any) -> None:
+    """`fn` with the stretch of the series where a `Window` says only where it starts, and what is joined after it."""
+    with record() if joined else nullcontext() as steps:
+        fn(**{name: inputs[name].cut(x) if isinstance(inputs[name], Window) else x for name, x in given.items()})
+    for entry in joined:
+        entry.join(steps)
 
 
 def _answer(values: dict[str, Tensor], turn: int | None) -> dict:

@@ -13,6 +13,7 @@ from math import log10
 from torch import Tensor
 
 from tsattn_mini.explore.element import words
+from tsattn_mini.explore.horizon import horizon
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
 from tsattn_mini.explore.stepbar import equation, guide
 from tsattn_mini.explore.takehome import menu
@@ -98,10 +99,17 @@ def _figure(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:
     signed = step["view"] == "heat" and step["scale"] == "signed"
     top = f"{escape(words('explorer')['top'])} <span data-top>± {number(spread(x))}</span>"
     scale = f"<span class='ts-top'>{top}</span>" if signed else ""
-    svg = picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"], labels=labels)
+    svg = picture_of(step, x, labels)
     return (f"<figure class='ts-panel' data-step='{escape(step['name'])}'><figcaption><b>{escape(step['label'])}</b> "
             f"<span class='ts-axes'>{escape(size)}</span>{scale}{equation(step['eq'])}</figcaption>"
             f"<div class='ts-plot'>{svg}</div></figure>")
+
+
+def picture_of(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:
+    """The drawing of a step as the page's spec describes it."""
+    if step["view"] == "joined":
+        return horizon(x, step["joined"], step["label"], labels)
+    return picture(x, step["axes"], label=step["label"], view=step["view"], scale=step["scale"], labels=labels)
 
 
 def _control(key: str, name: str, kind: Input, value, labels: dict[str, list[str]]) -> str:

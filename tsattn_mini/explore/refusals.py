@@ -10,6 +10,7 @@ import torch
 from tsattn_mini import checks
 from tsattn_mini.explore.export import presentable
 from tsattn_mini.explore.inputs import Input
+from tsattn_mini.explore.joined import Joined
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.trace import Step, Trace
 
@@ -49,11 +50,11 @@ def check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
             raise ValueError(f"inputs: fn needs {name!r}, but no handle has that name: {', '.join(inputs)}")
 
 
-def check_shown(trace: Trace, show: Sequence[str] | None) -> list[str]:
+def check_shown(trace: Trace, show: Sequence[str | Joined] | None) -> list[str]:
     if not trace:
         raise ValueError("fn: calls no step(...), so there is nothing to show; "
                          "name a tensor with step(name, tensor, axes=…)")
-    shown = list(trace) if show is None else list(show)
+    shown = list(trace) if show is None else [s.name if isinstance(s, Joined) else s for s in show]
     for name in shown:
         if name not in trace:
             raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")

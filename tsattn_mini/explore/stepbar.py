@@ -5,6 +5,7 @@ from html import escape
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.formula import rendered
+from tsattn_mini.explore.joined import Joined
 from tsattn_mini.trace import Step, Trace
 
 GIVEN = "in/"  # before the name of an input, where steps list what they were computed from
@@ -26,7 +27,8 @@ def alphabet(trace: Trace, fn: Callable) -> dict[str, str]:
     Where `fn` made every step itself, it is the paper whose code `fn` has at hand.
     """
     say = words("axes")
-    modules = {step.where[0].module for step in trace.values() if step.where} - {getattr(fn, "__module__", "")}
+    modules = {step.where[0].module for step in trace.values() if step.where}
+    modules -= {getattr(fn, "__module__", ""), Joined.__module__}
     if not modules:
         modules = {str(getattr(thing, name, "")) for thing in getattr(fn, "__globals__", {}).values()
                    for name in ("__module__", "__name__")}

@@ -23,7 +23,7 @@ export function messages(element, spec) {
     answered: () => { said = false; },
     rested(values, notes) {
       if (said) return;
-      tell([...notes, summary(spec.steps, told, values)].join(" "));
+      tell([...notes, summary(spec, told, values)].join(" "));
       told = values;
     },
   };

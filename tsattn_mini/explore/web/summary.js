@@ -1,22 +1,24 @@
 // What a listener hears once the hand rests: the number that moved most, and the one of the last step.
 import { spread } from "./drawing.js";
+import { goesOn } from "./horizon.js";
 import { number } from "./number.js";
 import { fill, words } from "./words.js";
 import { unravel } from "./where.js";
 
-export function summary(steps, before, after) {
+export function summary({ steps, labels }, before, after) {
   const say = words("explorer");
   const sick = steps.find(({ name }) => after[name].some((v) => Number.isNaN(Number(v))));
   if (sick) return fill(say.nan, { step: sick.label });
   const moves = steps.map((step) => ({ step, ...largest(before[step.name], after[step.name]) }));
   const most = moves.reduce((a, b) => (b.size > a.size ? b : a));
   if (!most.size) return say.same;
-  return [...new Set([most, moves.at(-1)])].map(sentence).join(" ");
+  return [...new Set([most, moves.at(-1)])].map((move) => sentence(move, after, labels)).join(" ");
 }
 
-function sentence({ step, size, i, before, after }) {
+function sentence({ step, size, i, before, after }, values, labels) {
   const say = words("explorer");
   if (size < 1e-6) return fill(say.stayed, { step: step.label });
+  if (step.joined) return goesOn(step, i, values[step.name], labels);
   return fill(say.changed, { step: step.label, at: place(i, step.dims), before: number(before), after: number(after) });
 }
 

@@ -1,5 +1,6 @@
 // The chain in small: every shown step as a picture without numbers, drawn whenever the hand rests.
 import { shade, span, spread } from "./drawing.js";
+import { joinedThumb as joined } from "./horizon.js";
 import { number } from "./number.js";
 
 export function thumbs({ element, pictures, values, ready, on }, canvases) {
@@ -17,7 +18,7 @@ export function thumbs({ element, pictures, values, ready, on }, canvases) {
 function thumb(canvas, picture, data, ink) {
   const pen = canvas.getContext("2d");
   pen.clearRect(0, 0, canvas.width, canvas.height);
-  const draw = data.length === 1 ? lone : { lines, bars }[picture.step.view] ?? grid;
+  const draw = data.length === 1 ? lone : { lines, bars, joined }[picture.step.view] ?? grid;
   draw(pen, canvas, Array.from(data, Number), picture, ink);
 }
 
