@@ -1,8 +1,8 @@
-"""Three small questions for the tests: one choice, one number, one number with a sign and a unit."""
+"""Small questions for the tests, at least one of every kind."""
 
-from math import sqrt
+from math import exp, isclose, sqrt
 
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.explore.question import Option, Pair, Show, Slip, choice, match, number, order, several, written
 
 QUERY, KEY = (1, 2, 3), (5, 7, 11)
 
@@ -30,4 +30,47 @@ SHIFT = number(
     id="97-shift", text="By how much does the level change?", answer=lambda: -12.5, tolerance=0.1, unit="%",
     right="It falls.", wrong="Divide the change by the level before.")
 
-SAMPLES = [ROW_SUM, SCORE, SHIFT]
+
+def kept_by_softmax() -> set[str]:
+    """What of a row of scores its weights keep."""
+    scores = (0.5, 2.0, 1.0)
+    weights = [exp(s) / sum(map(exp, scores)) for s in scores]
+    shifted = [exp(s + 7) / sum(exp(t + 7) for t in scores) for s in scores]
+    holds = {"order": sorted(range(3), key=scores.__getitem__) == sorted(range(3), key=weights.__getitem__),
+             "sum": isclose(sum(weights), sum(scores)),
+             "ratio": isclose(weights[1] / weights[2], scores[1] / scores[2]),
+             "shift": all(map(isclose, weights, shifted))}
+    return {key for key, kept in holds.items() if kept}
+
+
+KEPT = several(
+    id="97-kept", lesson="97_samples", text="What survives `softmax`?", difficulty=1, claims=(3,),
+    hint="Exponentials turn sums into products.", show=Show("views", n=4), answer=kept_by_softmax,
+    options={"order": Option("the order of the scores", "exp rises, and all are divided by the same sum."),
+             "sum": Option("their sum", "Weights always sum to 1.", slip="claim 3"),
+             "ratio": Option("their ratios", "Ratios of weights come from *differences* of scores."),
+             "shift": Option("what a shift of all scores leaves", "A common factor cancels.")})
+
+CHAIN = order(
+    id="97-chain", text="From states to weights & back", difficulty=1, answer=["project", "score", "scale", "softmax"],
+    items={"softmax": Option("softmax", "It comes last: it makes the weights."),
+           "score": Option("`q·k`", "Scores are made from queries and keys."),
+           "scale": Option("divide by √d_k", "What is scaled is a score."),
+           "project": Option("project to q and k", "There is no query before the projection.")},
+    pairs=[Pair("softmax", "scale", "Weights that are divided afterwards no longer sum to 1.", slip="claim 3")],
+    right="Project, score, scale, share.")
+
+SHAPES = match(
+    id="97-shapes", text="Which shape has what?",
+    left={"scores": Option("`q @ k.mT` <of 2 and 5>", "One number per query and key."),
+          "out": Option("`A @ v`", "One row per query."), "again": Option("`softmax(S)`", "The shape of its scores.")},
+    right={"row": "2 × 3", "map": "2 × 5", "turned": "5 × 2"}, answer={"scores": "map", "out": "row", "again": "map"},
+    pairs=[Pair("scores", "turned", "Rows are queries here, and there are 2 of them.", slip="released Sample")])
+
+WHY = written(
+    id="97-why", text="Why divide by √d_k?", difficulty=3, parts=["97-score"],
+    model_answer="The variance of a sum of d_k products *grows* with d_k; divided by √d_k it stays 1.",
+    rubric=["The variance grows with d_k.", "Large scores make `softmax` hard."])
+
+KINDS = [KEPT, CHAIN, SHAPES, WHY]
+SAMPLES = [ROW_SUM, SCORE, SHIFT, *KINDS]

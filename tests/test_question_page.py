@@ -1,12 +1,11 @@
 """Questions in a page of their own, opened from a file: typed numbers, feedback, keyboard, memory, no script."""
 
-import json
-
 import pytest
+from asked import asking, field, kept, show
 from sample_questions import ROW_SUM, SAMPLES
 
-from tsattn_mini.explore.element import front_end, words
-from tsattn_mini.explore.question import number, render
+from tsattn_mini.explore.element import words
+from tsattn_mini.explore.question import number
 
 pytestmark = pytest.mark.browser
 SAY = words("question")
@@ -16,40 +15,14 @@ HALF = number(id="97-half", text="Half?", answer=lambda: 0.5, tolerance=0.01, ri
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """A blank page, from a file, that fails its test when it logs an error."""
-    context = browser.new_context()
-    context.set_default_timeout(5000)
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.show = lambda *questions: show(page, tmp_path, questions)
-    yield page
-    context.close()
-    assert errors == []
-
-
-def show(page, folder, questions) -> None:
-    for name in ("style.css", "book.js"):
-        (folder / name).write_text(front_end(f"dist/{name}"), encoding="utf8")
-    (folder / "questions.html").write_text(
-        "<!doctype html><html lang='en'><meta charset='utf8'><title>Questions</title>"
-        "<link rel='stylesheet' href='style.css'><script defer src='book.js'></script><body>"
-        + "".join(map(render, questions)), encoding="utf8")
-    page.goto((folder / "questions.html").as_uri())
-
-
-def field(page, id):
-    return page.locator(f"[data-question='{id}']")
+    with asking(browser, tmp_path) as page:
+        yield page
 
 
 def type_in(question, text) -> str:
     question.get_by_role("textbox").fill(text)
     question.get_by_role("textbox").press("Enter")
     return question.locator("[aria-live]").inner_text()
-
-
-def kept(page):
-    return json.loads(page.evaluate("localStorage.getItem('tsattn:progress')"))
 
 
 def test_numbers_are_understood_as_people_type_them(page):
@@ -178,7 +151,7 @@ def test_without_a_script_the_answer_is_folded_and_no_control_is_dead(browser, t
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     show(page, tmp_path, SAMPLES)
-    assert page.locator("input:visible, button:visible").count() == 0
+    assert page.locator("input:visible, button:visible, select:visible, textarea:visible").count() == 0
     row = field(page, "97-row-sum")
     assert row.get_by_text("it depends on q & k").is_visible()
     assert not row.get_by_text("divided by its own sum").is_visible()
@@ -191,7 +164,8 @@ def test_without_a_script_the_answer_is_folded_and_no_control_is_dead(browser, t
 def test_everything_to_touch_is_large_enough_and_nothing_sticks_out(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.show(*SAMPLES)
-    targets = page.locator("label:has([type=radio]), [type=text], button, summary").all()
-    assert len(targets) == 3 + 2 + 3 + 1
+    targets = page.locator("label:has([type=radio], [type=checkbox]), [type=text], button, select, textarea, summary, "
+                           ".ts-q-show a").locator("visible=true").all()
+    assert len(targets) == 3 + 2 + 3 + 1 + (4 + 1 + 1) + (8 + 1) + (3 + 1) + (1 + 1)
     assert min(target.bounding_box()["height"] for target in targets) >= 40
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -37,5 +37,5 @@ def _show(question: Any, say: dict[str, str]) -> str:
         return ""
     address = show.address(question.lesson) if in_book() else f"#explorer-{show.explorer}"
     state = json.dumps(show.state, ensure_ascii=False)
-    return (f"<a class='ts-q-show' href='{escape(address)}' data-show='{escape(show.explorer)}' "
-            f"data-state='{escape(state)}' hidden>{say['showMe']}</a>")
+    return (f"<p class='ts-q-show' hidden><a href='{escape(address)}' data-show='{escape(show.explorer)}' "
+            f"data-state='{escape(state)}'>{say['showMe']}</a> <span aria-live='polite'></span></p>")

@@ -41,6 +41,7 @@ export function mountExplorer(element, backendFor, ...more) {
       await store.set(name, value);
       return values();
     },
+    show: async (state) => store.setAll(store.checked(state)), // some inputs, all others as the page came; or the label of a preset
     values,
     ready: store.ready,
   };

@@ -1,10 +1,10 @@
 // The state of every explorer of a page in its address, `?s=…`: written when a hand rests, read when the page opens.
-// It holds what differs from the page as it came: JSON { id: { input: value } } in base64, without signs that need %.
+// It holds what differs from the page as it came: JSON { id: { input: value } or label of a preset } in base64, without signs that need %.
 import { toClipboard } from "./clipboard.js";
 import { single } from "./number.js";
 import { fill, words } from "./words.js";
 
-export function link({ element, spec, first, ready, check, setAll, inputs, on, tell }) {
+export function link({ element, spec, first, ready, checked, setAll, inputs, on, tell }) {
   const say = words("link");
   const button = element.querySelector("[data-copy=link]");
 
@@ -17,7 +17,7 @@ export function link({ element, spec, first, ready, check, setAll, inputs, on, t
     if (!Object.keys(mine).length) return undefined;
     let moved;
     try {
-      moved = Object.fromEntries(Object.entries(mine).map(([name, value]) => [name, check(name, value)]));
+      moved = checked(mine);
     } catch (error) {
       return tell(fill(say.outdated, { why: error.message }));
     }
@@ -59,7 +59,8 @@ function read() {
   if (text === null) return {};
   try {
     const states = decode(text);
-    return [states, ...Object.values(states)].every((part) => part?.constructor === Object) ? states : null;
+    const isState = (part) => typeof part === "string" || part?.constructor === Object;
+    return states?.constructor === Object && Object.values(states).every(isState) ? states : null;
   } catch {
     return null;
   }

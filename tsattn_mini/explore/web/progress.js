@@ -1,5 +1,6 @@
 // What the reader has tried: {version, questions: {id: {tries, right, last}}} in localStorage.
-// `right` stays true once it was; `last` is the answer given last. Where storage is blocked, or holds a
+// `right` stays true once it was; `last` is the answer given last: a key (choice), what was typed (number), a list of
+// keys (several, order), { left: right } (match), { text, points } with the numbers of the ticked points (written). Where storage is blocked, or holds a
 // version this page does not know, the page remembers until it is closed and leaves the storage alone.
 
 const KEY = "tsattn:progress";

@@ -2,6 +2,7 @@
 
 import * as kinds from "./kinds/kinds.js";
 import { progress, record } from "./progress.js";
+import { mountShow } from "./show.js";
 import { words } from "./words.js";
 
 const say = words("question");
@@ -30,9 +31,10 @@ export function mountQuestion(el) {
       at?.setAttribute("aria-invalid", "true");
       return { right: null };
     }
-    const { right, feedback: why } = kind.judge(data, value);
+    const { right, feedback: why } = kind.judge(data, value, el);
     record(id, right, last);
     status.replaceChildren();
+    offer(true);
     show(right ? "right" : "wrong", note, right ? say.right : say.wrong, why);
     return { right };
   }
@@ -41,6 +43,7 @@ export function mountQuestion(el) {
   function reset() {
     kind.empty(el, data);
     clear();
+    offer(Boolean(progress()[id]));
     status.replaceChildren(...(progress()[id]?.right ? [icon("right"), say.solved] : []));
   }
 
@@ -60,6 +63,7 @@ export function mountQuestion(el) {
     feedback.dataset.verdict = verdict;
   }
 
+  const offer = mountShow(el);
   kind.mount?.(el, { id, data });
   el.querySelector(".ts-q-answer").remove();
   el.disabled = false;

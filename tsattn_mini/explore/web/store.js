@@ -85,6 +85,14 @@ export function makeStore(element, spec, backend, say) {
     hear("finish");
   }
 
+  // What brings a state: some inputs by name, or the label of a preset.
+  function checked(state) {
+    if (typeof state !== "string") return Object.fromEntries(Object.entries(state).map(([name, value]) => [name, check(name, value)]));
+    const preset = spec.presets.find(({ label }) => label === state);
+    if (!preset) throw new RangeError(`presets: ${spec.presets.map(({ label }) => label).join(", ")}; got ${state}`);
+    return preset.values;
+  }
+
   // The inputs of `moved`, and all others as the page came with them.
   async function setAll(moved) {
     await ready;
@@ -94,7 +102,7 @@ export function makeStore(element, spec, backend, say) {
   }
 
   return {
-    element, spec, backend, first, ready, check, set, setAll,
+    element, spec, backend, first, ready, checked, set, setAll,
     inputs: () => copy(state),
     values: () => values,
     fields: (name) => [...element.querySelectorAll(`[data-input="${CSS.escape(name)}"] input`)],

@@ -1,0 +1,62 @@
+"""Several of the options may be right; the answer is right when it holds all of these and no other."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from tsattn_mini.explore.question.base import Question, computed
+from tsattn_mini.explore.question.option import Option
+from tsattn_mini.explore.question.text import inline, points
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SeveralQuestion(Question):
+    """Every option that holds is to be ticked."""
+
+    kind = "several"
+    options: Mapping[str, Option]
+    keys: Collection[str] | Callable[[], Collection[str]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.expect_options("options", self.options)
+        found = computed(self.keys)
+        self.expect(isinstance(found, (set, frozenset)) and set() < found <= set(self.options), "answer",
+                    f"a set of some of {list(self.options)}", repr(found))
+
+    def answer(self) -> list[str]:
+        """The keys of the options that hold, in the order in which they are shown."""
+        found = computed(self.keys)
+        return [key for key in self.options if key in found]
+
+    def remarks(self) -> Iterable[Option]:
+        return self.options.values()
+
+    def data(self) -> dict:
+        return {"answer": self.answer(),
+                "feedback": {key: inline(option.feedback) for key, option in self.options.items()}}
+
+    def controls(self) -> str:
+        return "<div class='ts-q-options'>" + "".join(
+            f"<label><input type='checkbox' value='{escape(key)}' autocomplete='off'>"
+            f"<span>{inline(option.text)}</span></label>" for key, option in self.options.items()) + "</div>"
+
+    def solution(self) -> str:
+        return points((self.options[key].text, self.options[key].feedback) for key in self.answer())
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *(f"  [ ] {option.text}" for option in self.options.values())])
+
+
+def several(*, id: str, text: str, options: Mapping[str, Option],
+            answer: Collection[str] | Callable[[], Collection[str]], **about: Any) -> SeveralQuestion:
+    """A question with one right option or more. `answer` is the set of their keys, or computes it.
+
+    An option's feedback says why it holds or why it does not; who missed it and who ticked it wrongly both read it.
+    `about`: hint, lesson, difficulty, claims and show, as for every `Question`.
+
+    Raises:
+        ValueError: when an argument cannot make a question; names it, what was expected and what came.
+    """
+    return SeveralQuestion(id=id, text=text, options=options, keys=answer, **about)

@@ -1,0 +1,29 @@
+// "Show me": brings the explorer of a question to the state that proves the answer, on this page or on the lesson's.
+import { fill, words } from "./words.js";
+
+const say = words("question");
+
+/** Returns what offers the link, or takes it back. */
+export function mountShow(el) {
+  const box = el.querySelector(".ts-q-show");
+  if (!box) return () => {};
+  const link = box.querySelector("a");
+  const said = box.querySelector("[aria-live]");
+
+  link.addEventListener("click", async (event) => {
+    const explorer = document.querySelector(`[data-explorer="${CSS.escape(link.dataset.show)}"]`);
+    if (!explorer && !link.getAttribute("href").startsWith("#")) return; // the page of the lesson shows it
+    event.preventDefault();
+    said.textContent = explorer ? "" : fill(say.elsewhere, { lesson: el.dataset.lesson.slice(0, 2) });
+    if (!explorer) return;
+    explorer.tabIndex = -1;
+    explorer.focus({ preventScroll: true });
+    explorer.scrollIntoView({ block: "start" });
+    try {
+      await explorer.explorer?.show(JSON.parse(link.dataset.state));
+    } catch (error) {
+      said.textContent = fill(say.unshown, { why: error.message });
+    }
+  });
+  return (offered) => { box.hidden = !offered; };
+}
