@@ -5,6 +5,7 @@ A further kind of question is one more module here, with a subclass of `Question
 
 from tsattn_mini.explore.question.base import Question
 from tsattn_mini.explore.question.choice import ChoiceQuestion, choice
+from tsattn_mini.explore.question.draw import Draw
 from tsattn_mini.explore.question.element import QuestionElement
 from tsattn_mini.explore.question.match import MatchQuestion, match
 from tsattn_mini.explore.question.number import NumberQuestion, Slip, number
@@ -16,6 +17,6 @@ from tsattn_mini.explore.question.show import Show
 from tsattn_mini.explore.question.text import inline
 from tsattn_mini.explore.question.written import WrittenQuestion, written
 
-__all__ = ["ChoiceQuestion", "MatchQuestion", "NumberQuestion", "Option", "OrderQuestion", "Pair", "Question",
+__all__ = ["ChoiceQuestion", "Draw", "MatchQuestion", "NumberQuestion", "Option", "OrderQuestion", "Pair", "Question",
            "QuestionElement", "SeveralQuestion", "Show", "Slip", "WrittenQuestion", "choice", "inline", "match",
            "number", "order", "render", "several", "written"]

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -93,13 +93,21 @@ class Question(ABC):
     def controls(self) -> str:
         """The native inputs, as HTML."""
 
+    def more(self) -> str:
+        """Further controls below the button that checks, as HTML."""
+        return ""
+
+    def kernel(self) -> Callable[[dict], dict[str, bytes]] | None:
+        """What answers the page's script in a notebook, for a question that computes anew."""
+        return None
+
     @abstractmethod
     def solution(self) -> str:
         """The right answer and why, as HTML, for a page whose script does not run."""
 
     def element(self) -> QuestionElement:
         """The question to show: a widget in Jupyter, plain HTML in the book."""
-        return QuestionElement(repr(self), render(self))
+        return QuestionElement(repr(self), render(self), self.kernel())
 
     def __repr__(self) -> str:
         return f"Question {self.id}: {self.text}"

@@ -23,7 +23,7 @@ def render(question: Any) -> str:
             f"data-difficulty='{question.difficulty}' data-lm-suppress-shortcuts='true' "
             f"disabled><legend>{inline(question.text)}</legend><p class='ts-q-note'>{note}</p>{question.controls()}"
             f"<div class='ts-q-row'><button type='button'>{say[question.button]}</button>"
-            "<span class='ts-q-status'></span></div>"
+            f"<span class='ts-q-status'></span></div>{question.more()}"
             f"<details class='ts-q-answer'><summary>{say['answer']}</summary>"
             f"<div>{question.solution()}</div></details>"
             f"<div class='ts-q-feedback' aria-live='polite'></div>{_show(question, say)}{hint or ''}"

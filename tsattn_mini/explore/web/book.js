@@ -5,4 +5,4 @@ import { mountQuestion } from "./question.js";
 import { graphBackend } from "./runtime.js";
 
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
-for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element);
+for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element, graphBackend);

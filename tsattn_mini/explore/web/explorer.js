@@ -1,4 +1,5 @@
 // Brings one explorer to life: controls → backend → pictures. The backend is a graph or a kernel.
+import { able } from "./able.js";
 import { compare } from "./compare.js";
 import { drawing } from "./drawing.js";
 import { influence } from "./influence.js";
@@ -9,12 +10,11 @@ import { steps } from "./steps.js";
 import { makeStore } from "./store.js";
 import { take } from "./take.js";
 
-const NEEDED = ["WebAssembly", "DecompressionStream", "structuredClone"];
 const FEATURES = [presets, steps, compare, influence, take]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);
-  if (!NEEDED.every((name) => name in globalThis)) return still(element);
+  if (!able()) return still(element);
 
   const backend = backendFor(spec);
   const say = messages(element, spec);

@@ -14,8 +14,11 @@ const icons = {
   refused: "M6 6.5C6 1.5 13 2 12.5 6.5C12.2 9 9 9 9 11.5M9 14.4v1",
 };
 
-/** Makes the fieldset answerable once; later calls return the same handle: {id, check() → {right}, reset()}. */
-export function mountQuestion(el) {
+/**
+ * Makes the fieldset answerable once; later calls return the same handle: {id, check() → {right}, reset(), …}, with what
+ * its kind adds. `backendFor` answers for a question that computes, as it does for explorers.
+ */
+export function mountQuestion(el, backendFor) {
   if (el.question) return el.question;
   const id = el.dataset.question;
   const data = JSON.parse(el.querySelector("script").textContent);
@@ -64,7 +67,7 @@ export function mountQuestion(el) {
   }
 
   const offer = mountShow(el);
-  kind.mount?.(el, { id, data });
+  const more = kind.mount?.(el, { id, data, reset, backendFor });
   el.querySelector(".ts-q-answer").remove();
   el.disabled = false;
   el.addEventListener("input", clear);
@@ -75,7 +78,7 @@ export function mountQuestion(el) {
   });
   el.querySelector(".ts-q-row button").addEventListener("click", check);
   reset();
-  el.question = { id, check, reset };
+  el.question = { id, check, reset, ...more };
   return el.question;
 }
 

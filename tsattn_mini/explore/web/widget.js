@@ -8,8 +8,8 @@ function render({ model, el }) {
   el.dataset.lmSuppressShortcuts = "true"; // keys belong to the controls here, not to JupyterLab's cells
   el.addEventListener("keydown", (event) => event.stopPropagation());
   const element = el.firstElementChild;
-  if (model.get("kind") === "question") mountQuestion(element);
-  else mountExplorer(element, (spec) => kernelBackend(model, spec));
+  const mount = model.get("kind") === "question" ? mountQuestion : mountExplorer;
+  mount(element, (spec) => kernelBackend(model, spec));
 }
 
 function kernelBackend(model, spec) {

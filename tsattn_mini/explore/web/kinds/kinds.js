@@ -1,5 +1,5 @@
 // Every kind of question. Each has
-//   mount?(el, { id, data })  what it needs once,
+//   mount?(el, hooks)         what it needs once, with { id, data, reset, backendFor }; what it returns joins the handle,
 //   read(el, data)            { value, last, note? }, where `last` is what is remembered, or { refused, at? } with why and where,
 //   judge(data, value, el)    { right, feedback }; the feedback is HTML made in Python, and says what of an answer is right,
 //   empty(el, data)           takes the answer back.

@@ -1,16 +1,18 @@
 // A typed number is right within a tolerance; known slips have an answer of their own.
 import { readNumber } from "../read_number.js";
 import { fill, words } from "../words.js";
+import { drawn } from "./drawn.js";
 
 const say = words("question");
 
 export const number = {
-  read(el, { unit }) {
+  mount: (el, { data, ...hooks }) => data.draws && drawn(el, data, hooks),
+  read(el, { unit, seed }) {
     const at = el.querySelector("input");
     const { value, plain, problem } = readNumber(at.value, unit);
     const typed = at.value.trim();
     if (problem) return { refused: fill(say[problem], { typed }), at };
-    return { value, last: typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
+    return { value, last: seed ? `${typed} #${seed}` : typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
   },
   judge(data, value) {
     const off = (target) => Math.abs(value - target);
