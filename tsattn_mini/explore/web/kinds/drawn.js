@@ -46,7 +46,7 @@ export function drawn(el, data, { reset, backendFor }) {
   press("new", () => newest + 1);
   press("first", () => 0);
   row.hidden = !able();
-  return { draw: set };
+  return { draw: (seed) => set(seed).then(() => structuredClone(data)) };
 }
 
 async function compute({ inputs, steps, texts, slips }, tolerance, backend, seed) {
