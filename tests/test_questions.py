@@ -63,6 +63,12 @@ def test_a_lesson_asks_each_of_its_questions_once(notebook):
     assert {q.lesson for q in here} <= {None, notebook.stem}
 
 
+def test_the_parts_of_a_written_answer_are_questions():
+    known = {q.id for q in [*SAMPLES, *all_questions()]}
+    assert [(q.id, part) for q in [*SAMPLES, *all_questions()] if q.kind == "written"
+            for part in q.parts if part not in known] == []
+
+
 def test_every_question_has_a_lesson():
     lessons = {p.name[:2] for p in LESSONS.glob("*.ipynb")}
     assert [q.id for q in all_questions() if q.id[:2] not in lessons] == []

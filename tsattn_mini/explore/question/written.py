@@ -32,14 +32,15 @@ class WrittenQuestion(Question):
             self.expect(bool(re.fullmatch(rf"{self.id[:2]}(-[a-z0-9]+)+", part)) and part != self.id, f"parts[{i}]",
                         f"another question of the lesson, '{self.id[:2]}-…'", repr(part))
 
-    def answer(self) -> str:
-        return self.model
+    def answer(self) -> list[int]:
+        """The places of all points of the rubric."""
+        return list(range(len(self.rubric)))
 
     def remarks(self) -> tuple[()]:
         return ()
 
     def data(self) -> dict:
-        return {"answer": self.model}
+        return {"answer": self.answer()}
 
     def controls(self) -> str:
         say = {key: escape(text) for key, text in words("question").items()}
