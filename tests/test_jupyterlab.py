@@ -1,25 +1,58 @@
 """A lesson in a real JupyterLab: run all, move a slider, and the kernel gives the numbers of the book's graph."""
 
+from contextlib import contextmanager
+
+import nbformat
 import numpy as np
 import pytest
-from browsing import specs
+from answering import give
+from asked import field
+from browsing import ROOT, specs
 from jupyterlab import jupyterlab, run_all
-from live import Live, shown_arrays
+from live import Live, ask, shown_arrays
+from sample_questions import CHAIN, KEPT
+from test_questions import in_page
+
+from tsattn_mini.explore.element import words
 
 pytestmark = pytest.mark.browser
 LESSON = "01_attention_by_hand"
 MEASURED = 300  # milliseconds until every influence is known
+SAMPLES = [f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from sample_questions import CHAIN, KEPT
+from tsattn_mini import step
+from tsattn_mini.explore import Explorer, Slider
+Explorer(lambda n: step("y", n * 2, axes=""), id="views", inputs={{"n": Slider(1.0, 0, 5)}})
+""", "KEPT.element()", "CHAIN.element()"]
 
 
 @pytest.fixture(scope="module")
-def lab(browser, book, tmp_path_factory):
-    """The lesson's page in JupyterLab, all cells run."""
-    with jupyterlab(tmp_path_factory.mktemp("lab")) as url:
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        page = context.new_page()
-        run_all(page, url, f"{LESSON}.ipynb")
+def server(tmp_path_factory):
+    """JupyterLab's address; beside the lessons it serves a notebook of sample questions."""
+    folder = tmp_path_factory.mktemp("lab")
+    with jupyterlab(folder) as url:
+        cells = [nbformat.v4.new_code_cell(source.strip()) for source in SAMPLES]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "lessons/samples.ipynb")
+        yield url
+
+
+@contextmanager
+def running(browser, url, notebook):
+    """The notebook's page in JupyterLab, all cells run."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    run_all(page, url, notebook)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def lab(browser, book, server):
+    with running(browser, server, f"{LESSON}.ipynb") as page:
         yield page
-        context.close()
 
 
 def test_the_kernel_answers_a_slider(lab):
@@ -88,3 +121,16 @@ def test_the_step_bar_and_what_is_taken_home_work_in_a_notebook_too(lab):
     explorer.locator("[data-python]").get_by_text('Explorer.called("attention-four-by-four")').wait_for()
     assert not explorer.locator("[data-copy=link]").is_visible(), "the address is JupyterLab's"
     assert "s=" not in lab.url
+
+
+def test_several_answers_an_order_and_the_way_to_the_explorer_work_in_a_notebook_too(browser, server):
+    with running(browser, server, "samples.ipynb") as page:
+        kept, chain = field(page, "97-kept"), field(page, "97-chain")
+        assert give(kept, in_page(KEPT), ["order", "sum"])[0] == "wrong"
+        verdict, said = give(kept, in_page(KEPT), KEPT.answer())
+        assert (verdict, "exp rises" in said) == ("right", True)
+        assert give(chain, in_page(CHAIN), CHAIN.answer()) == ("right", f"{words('question')['right']} {CHAIN.right}")
+        kept.get_by_role("link", name=words("question")["showMe"]).press("Enter")
+        page.wait_for_function("document.activeElement.dataset.explorer === 'views'")
+        page.wait_for_function("document.activeElement.explorer.values().y.data[0] === 8")
+        assert ask(page.locator("[data-explorer=views]"), "el => el.explorer.inputs()") == {"n": 4}
