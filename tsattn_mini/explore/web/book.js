@@ -3,6 +3,8 @@ import { mountExplorer } from "./explorer.js";
 import { link } from "./link.js";
 import { mountQuestion } from "./question.js";
 import { graphBackend } from "./runtime.js";
+import { mountSelfTest } from "./self_test/page.js";
 
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
+for (const element of document.querySelectorAll("[data-self-test]")) mountSelfTest(element);
 for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element, graphBackend);

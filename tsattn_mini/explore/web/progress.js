@@ -4,21 +4,57 @@
 // version this page does not know, the page remembers until it is closed and leaves the storage alone.
 
 const KEY = "tsattn:progress";
-const VERSION = 1;
-let memory = {};
+const listeners = new Set();
+let memory;
+
+export const VERSION = 1;
 
 /** All entries by question id. */
 export function progress() {
-  return stored() ?? memory;
+  return memory ?? stored() ?? {};
 }
 
 /** Counts one more try. */
 export function record(id, right, last) {
   const all = progress();
   const { tries, right: before } = all[id] ?? { tries: 0, right: false };
-  const questions = { ...all, [id]: { tries: tries + 1, right: before || right, last } };
-  if (stored() === null) memory = questions;
-  else write(questions);
+  keep({ ...all, [id]: { tries: tries + 1, right: before || right, last } });
+}
+
+/** Adds the entries of a file: solved in either is solved, and the longer story of tries is the one that stays. */
+export function merge(entries) {
+  const all = { ...progress() };
+  for (const [id, entry] of Object.entries(entries)) {
+    const mine = all[id] ?? entry;
+    const longer = entry.tries > mine.tries ? entry : mine;
+    all[id] = { ...longer, right: mine.right || entry.right };
+  }
+  keep(all);
+}
+
+/** Forgets every entry. */
+export function forget() {
+  keep({});
+}
+
+/** Calls `listen` after every change, in this tab or another one. */
+export function onProgress(listen) {
+  listeners.add(listen);
+}
+
+/** "kept"; or, where nothing outlasts the page, the reason: "blocked" or "later" (a later version's entries). */
+export function storageState() {
+  try {
+    localStorage.setItem("tsattn:probe", "");
+    localStorage.removeItem("tsattn:probe");
+  } catch {
+    return "blocked";
+  }
+  return stored() === null ? "later" : "kept";
+}
+
+export function isEntry(entry) {
+  return Number.isSafeInteger(entry?.tries) && entry.tries > 0 && typeof entry.right === "boolean";
 }
 
 function stored() {
@@ -37,14 +73,22 @@ function stored() {
   }
 }
 
-function write(questions) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify({ version: VERSION, questions }));
-  } catch {
-    memory = questions;
+function keep(questions) {
+  if (memory || stored() === null) memory = questions;
+  else {
+    try {
+      localStorage.setItem(KEY, JSON.stringify({ version: VERSION, questions }));
+    } catch {
+      memory = questions;
+    }
   }
+  tell();
 }
 
-function isEntry(entry) {
-  return Number.isInteger(entry?.tries) && entry.tries > 0 && typeof entry.right === "boolean";
+function tell() {
+  for (const listen of listeners) listen();
 }
+
+globalThis.addEventListener("storage", ({ key }) => {
+  if (key === KEY || key === null) tell();
+});

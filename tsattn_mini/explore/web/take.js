@@ -1,6 +1,7 @@
 // What a reader can take home: the shown numbers, the picture, and the lines of Python that bring the state back.
 import { toClipboard } from "./clipboard.js";
 import { single } from "./number.js";
+import { save } from "./save.js";
 import { pictureOf } from "./svg.js";
 import { words } from "./words.js";
 import { unravel } from "./where.js";
@@ -29,14 +30,6 @@ export function take(stage) {
   menu.addEventListener("toggle", write);
   on("rest", write);
   ready.then(write, () => {});
-}
-
-function save(name, type, text) {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([text], { type }));
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
 // Whole numbers keep all 64 bits; what is no number stands in quotes, since JSON has no sign for it.

@@ -1,0 +1,26 @@
+// The page on paper: the questions that are shown, all folds open, with or without the answers.
+
+export function sheet(root, items) {
+  let closed = [];
+
+  for (const { el } of items) {
+    const [, answer] = el.querySelector(".ts-q-answer").children;
+    el.querySelector(".ts-key").append(answer.cloneNode(true)); // the script takes the folded answer away
+    el.querySelectorAll(".ts-q-order > li").forEach((line, i) => line.style.setProperty("--place", i));
+  }
+
+  for (const button of root.querySelectorAll("[data-print]")) {
+    button.addEventListener("click", () => {
+      root.dataset.sheet = button.dataset.print;
+      print();
+    });
+  }
+  addEventListener("beforeprint", () => {
+    closed = [...root.querySelectorAll(".ts-group:not([open])")];
+    for (const fold of closed) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+    delete root.dataset.sheet;
+  });
+}
