@@ -27,10 +27,16 @@ def views(x, tau):
     step("log", x.log(), axes="L S")
 
 
+def sums(row, x):
+    step("sum", row * x, axes="L S")
+
+
 def explorers():
     return [Explorer(views, id="views", inputs={"x": Cells(X, -9, 9, axes="L S"), "tau": Slider(1.0, 0.0, 9.0)},
                      presets={"Plain": {"tau": 3.0}, "Asks": Preset({"tau": 9.0}, QUESTION, ANSWER)}),
-            Explorer(views, id="other", inputs={"x": Cells(X, -9, 9, axes="L S"), "tau": Slider(1.0, 0.0, 9.0)})]
+            Explorer(views, id="other", inputs={"x": Cells(X, -9, 9, axes="L S"), "tau": Slider(1.0, 0.0, 9.0)}),
+            Explorer(sums, id="named", labels={"L": ["red", "green", "blue"]}, inputs={
+                "row": Cells(torch.arange(4.0), -9, 9, axes="S"), "x": Cells(X, -9, 9, axes="L S")})]
 
 
 @pytest.fixture(scope="module")
@@ -102,23 +108,80 @@ def test_both_values_fit_beside_a_number_on_a_phone(browser, folder):
         assert views.at.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-def test_a_preset_that_asks_moves_after_the_guess_and_then_answers(live):
+PLACES = """el => [...el.querySelectorAll(".ts-presets button, .ts-inputs, .ts-panel, .ts-sway, .ts-say")]
+  .map(part => part.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height])
+  .concat([[el.offsetHeight, scrollY, 0, 0]])"""
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_a_preset_that_asks_moves_after_the_guess_and_then_answers(browser, folder, size):
+    with opened(browser, folder, viewport=dict(zip(("width", "height"), size, strict=True))) as live:
+        views = live["views"]
+        question, answer = (views.at.get_by_text(text) for text in (QUESTION, ANSWER))
+        assert (question.is_visible(), answer.is_visible()) == (False, False)
+        views.at.get_by_role("button", name="Asks", exact=True).scroll_into_view_if_needed()
+        before = views.at.evaluate(PLACES)
+        views.at.get_by_role("button", name="Asks", exact=True).press("Enter")
+        assert (question.is_visible(), answer.is_visible()) == (True, False)
+        assert views.at.evaluate("() => document.activeElement.dataset.guess") == "1"
+        assert views.at.evaluate(PLACES) == before
+        views.settled("only asked", tau=1.0)
+        views.at.get_by_role("button", name=words("ask")["move"]).press("Enter")
+        views.settled("moved", tau=9.0)
+        answer.wait_for()
+        assert question.is_visible()
+        assert views.at.evaluate("() => document.activeElement.dataset.preset") == "1"
+        assert views.at.evaluate(PLACES) == before
+        views.at.get_by_role("button", name="Plain", exact=True).press("Enter")
+        views.settled("a plain preset", tau=3.0)
+        assert (question.is_visible(), answer.is_visible()) == (False, False)
+        assert views.at.evaluate(PLACES) == before
+
+
+def test_an_open_question_leaves_room_for_the_words_about_a_chosen_number_and_closes(live):
     views = live["views"]
-    question, answer = (views.at.get_by_text(text) for text in (QUESTION, ANSWER))
-    top = views.at.locator(".ts-shown").bounding_box()["y"]
-    assert (question.is_visible(), answer.is_visible()) == (False, False)
-    views.at.get_by_role("button", name="Asks", exact=True).press("Enter")
-    assert (question.is_visible(), answer.is_visible()) == (True, False)
-    views.settled("only asked", tau=1.0)
-    views.at.get_by_role("button", name=words("ask")["move"]).press("Enter")
-    views.settled("moved", tau=9.0)
-    answer.wait_for()
-    assert question.is_visible()
+    asks = views.at.get_by_role("button", name="Asks", exact=True)
+    asks.press("Enter")
+    assert asks.get_attribute("aria-expanded") == "true"
+    sheet, said = views.at.locator("[data-sheet='1']"), views.at.locator("[data-sway]")
+    assert sheet.bounding_box()["height"] >= said.bounding_box()["height"] - 1
+    views.chosen("S", 1)
+    box, under = sheet.bounding_box(), said.bounding_box()
+    assert box["y"] + box["height"] <= under["y"] + 1
+    views.at.get_by_role("button", name=words("ask")["close"]).press("Enter")
+    assert not sheet.is_visible()
+    assert asks.get_attribute("aria-expanded") == "false"
     assert views.at.evaluate("() => document.activeElement.dataset.preset") == "1"
-    views.at.get_by_role("button", name="Plain", exact=True).click()
-    views.settled("a plain preset", tau=3.0)
-    assert (question.is_visible(), answer.is_visible()) == (False, False)
-    assert views.at.locator(".ts-shown").bounding_box()["y"] == top
+    assert not live["other"].at.locator(".ts-ask, .ts-hint").count()
+
+
+TICKS = """el => ["corner", "across", "down"]
+  .map(part => [...el.querySelectorAll(`.ts-${part}`)].map(node => node.innerText))"""
+BESIDE = """el => {
+  const box = node => node.getBoundingClientRect(), fields = [...el.querySelectorAll("input")].map(box);
+  const [across, down] = ["across", "down"].map(part => [...el.querySelectorAll(`.ts-${part} span`)].map(box));
+  const middle = ({ left, right }) => (left + right) / 2, height = ({ top, bottom }) => (top + bottom) / 2;
+  return [...across.map((at, j) => middle(at) - middle(fields[j])),
+    ...down.map((at, i) => height(at) - height(fields[i * across.length]))].map(Math.abs);
+}"""
+
+
+def test_cells_have_the_numbers_or_names_of_their_rows_and_columns(live):
+    named = live["named"]
+    box = named.box("x")
+    corner, across, down = box.evaluate(TICKS)
+    assert corner == ["L\\S"]
+    assert across[0].split() == ["0", "1", "2", "3"]
+    assert down[0].split() == ["red", "green", "blue"]
+    assert max(box.evaluate(BESIDE)) <= 1
+    assert box.locator("input").nth(5).get_attribute("aria-label") == "x, L green, S 1"
+    line = named.box("row")
+    assert line.evaluate(TICKS) == [[], ["0\n1\n2\n3"], []]
+    assert max(line.evaluate(BESIDE)) <= 1
+    named.chosen("sum", 0)
+    gaps = box.evaluate("""el => [...el.querySelectorAll(".ts-sways span")].map((mark, i) =>
+      Math.abs(mark.getBoundingClientRect().x - el.querySelectorAll("input")[i].getBoundingClientRect().x))""")
+    assert max(gaps) < 1
 
 
 def test_the_spec_carries_questions_only_where_there_are_some(live):

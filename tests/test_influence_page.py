@@ -41,7 +41,7 @@ def jumpy(x, n, how):
 def discrete(how, text, w, small, tiny):
     ids = text * {"once": 1, "twice": 2, "doubly": 2}[how]
     step("ids", ids, axes="L")
-    step("sum", ids[:3].sum() + w.sum() * small + tiny + torch.zeros(2), axes="E")
+    step("sum", w.sum() * small + tiny + 0 * ids[:2], axes="E")
     step("p", torch.softmax(torch.stack([small, tiny * 10]) * {"once": 1.0, "twice": 2.0, "doubly": 2.0}[how], -1),
          axes="S")
 
@@ -50,8 +50,13 @@ def many(x, y):
     step("out", torch.tanh(x @ y / 8), axes="N N2")
 
 
+def crowd(x):
+    step("out", torch.tanh(x).sum(-1)[:3], axes="N")
+
+
 def explorers():
     return [
+        Explorer(crowd, id="crowd", inputs={"x": Cells(torch.zeros(100, 3), -1, 1, axes="R E")}),
         Explorer(soften, id="soft", labels={"S": ["red", "green", "blue"]}, inputs={
             "q": Cells(Q, -3, 3, axes="L E"), "tau": Slider(1.0, 0.01, 16.0, log=True),
             "n": Slider(5, 0, 5, integer=True), "masked": Toggle(False)}),
@@ -225,14 +230,70 @@ def test_nothing_below_moves_when_a_number_is_chosen_and_dropped(browser, folder
             assert len(heights) == 1, width
 
 
-def test_the_mark_of_a_handle_lies_over_the_dashes_around_it(live):
-    one = live["soft"]
-    one.at.locator("[data-go=A]").click()
-    one.chosen("A", 4)
-    style = one.box("tau").locator(".ts-sway-dial").evaluate(
-        "el => { const { zIndex, backgroundColor } = getComputedStyle(el); return [zIndex, backgroundColor]; }")
-    assert style[0] == "1"
-    assert style[1] == one.at.evaluate("el => getComputedStyle(el).backgroundColor")
+SHAPES = """el => {
+  const style = (node, pseudo) => getComputedStyle(node, pseudo);
+  const frames = [...el.querySelectorAll("[data-input] .ts-sways span, [data-input] > .ts-sway-dial")];
+  const sides = ({ borderTopStyle, borderBottomStyle, borderRightWidth }) =>
+    [borderTopStyle, borderBottomStyle, borderRightWidth];
+  return {
+    read: [...el.querySelectorAll(".ts-from")].map(node => sides(style(node, "::before"))),
+    rings: [...el.querySelectorAll(".ts-from")].map(node => [style(node).outlineStyle, style(node).borderTopStyle]),
+    frames: Object.fromEntries(frames.map(f => [`${f.dataset.kind} ${f.dataset.sign}`, style(f).borderBottomStyle])),
+    keys: Object.fromEntries([...el.querySelectorAll("[data-key]")].map(key => [key.dataset.key, sides(style(key))])),
+    said: el.querySelector(".ts-legend").innerText,
+  };
+}"""
+
+
+@pytest.mark.parametrize("context", [{}, {"forced_colors": "active"}])
+def test_what_a_step_reads_and_what_lowers_a_number_have_shapes_of_their_own(browser, folder, context):
+    with opened(browser, folder, viewport={"width": 1280, "height": 900}, **context) as live:
+        for media in ("screen", "print"):
+            live["soft"].page.emulate_media(media=media, **context)
+            live["soft"].at.locator("[data-go=S]").evaluate("button => button.click()")
+            live["soft"].chosen("A", 4 if media == "screen" else 5)
+            live["soft"].at.locator("[data-go=S]").evaluate("button => button.click()")
+            found = ask(live["soft"].at, SHAPES)
+            assert found["read"], media
+            assert {tuple(sides) for sides in found["read"]} == {("solid", "solid", "0px")}  # open to the right
+            assert not any("dashed" in ring for ring in found["rings"])
+            assert (found["frames"]["slope 1"], found["frames"]["slope -1"]) == ("solid", "dashed")
+            assert {key: sides[0] for key, sides in found["keys"].items()} == {
+                "from": "solid", "up": "solid", "down": "dashed", "jump": "double"}
+            assert found["keys"]["from"][2] == "0px"
+            assert all(text in found["said"] for text in words("legend").values())
+
+
+def test_the_step_bar_shows_the_step_of_a_chosen_number_and_nothing_moves(browser, folder):
+    where = """el => [...el.querySelectorAll(".ts-panel, .ts-guide, .ts-caption, .ts-dock, .ts-steps button")]
+      .map(part => part.getBoundingClientRect()).map(({ y, width, height }) => [y, width, height])
+      .concat([[scrollX, scrollY, 0]])"""
+    for width in (1280, 390):
+        with opened(browser, folder, viewport={"width": width, "height": 900}) as live:
+            one = live["soft"]
+            one.at.locator("[data-step=still] .ts-plot").scroll_into_view_if_needed()
+            before = one.at.evaluate(where)
+            for name, i in (("A", 4), ("still", 1), ("top", 0)):
+                one.chosen(name, i)
+                assert one.at.locator("[data-go][aria-pressed=true]").get_attribute("data-go") == name
+                assert one.at.locator(".ts-here").get_attribute("data-about") == name
+                assert one.at.evaluate(where) == before, (width, name)
+
+
+def test_of_very_many_cells_those_that_come_into_sight_are_measured_then(live):
+    one = live["crowd"]
+    one.page.set_viewport_size({"width": 900, "height": 500})
+    one.at.locator("[data-step=out] .ts-plot").press("Enter")
+    marks = one.box("x")
+    marks.locator("input").first.scroll_into_view_if_needed()
+    marks.locator(".ts-sways span:first-child[data-kind=slope]").wait_for()
+    kinds = marks.locator(".ts-sways span").evaluate_all("marks => marks.map(mark => mark.dataset.kind)")
+    assert kinds[-1] == "skipped"
+    said = one.at.locator("[data-sway]").inner_text()
+    assert SAY["block"].format(count=300 - kinds.count("skipped"), all=300) in said
+    marks.locator("input").last.scroll_into_view_if_needed()
+    marks.locator(".ts-sways span:last-child[data-kind=none]").wait_for()
+    assert marks.locator(".ts-sways span").first.get_attribute("data-kind") == "skipped"
 
 
 def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
@@ -297,7 +358,7 @@ def test_a_slope_is_told_for_a_step_that_the_range_holds(live):
     assert any(SAY["one"].format(by="+1.30", unit=0.1, handle="small") in text for text in found["titles"])
     assert tiny["slope"] == pytest.approx(1, rel=1e-2)
     assert any(SAY["one"].format(by=tiny["text"], unit=0.001, handle="tiny") in text for text in found["titles"])
-    assert "+0.1 of small" in live["discrete"].chosen("p", 0)["said"].split(SAY["gains"].split("{")[0])[-1]
+    assert "gains by small, others lose" in live["discrete"].chosen("p", 0)["said"]
 
 
 def test_128_cells_take_less_than_the_limit(live):

@@ -99,7 +99,7 @@ def test_on_paper_values_below_0_have_an_edge_and_nothing_floats(browser, folder
         below = (X < 0).flatten().tolist()
         assert [alpha > 0.1 for alpha in strokes] == below
         assert not one.at.locator(".ts-tip").is_visible()
-        assert one.at.locator("[data-sway]").evaluate("el => getComputedStyle(el).position") == "static"
+        assert one.at.locator(".ts-dock").evaluate("el => getComputedStyle(el).position") == "static"
 
 
 def test_two_explorers_of_a_page_keep_to_themselves(browser, folder):

@@ -172,7 +172,7 @@ def test_a_page_stays_as_wide_as_its_window_and_everything_can_be_touched(live):
         assert explorer.at.evaluate(SMALL) == []
 
 
-STICKY = """el => ["guide", "sway"].map(name => el.querySelector(`.ts-${name}`))
+STICKY = """el => ["guide", "dock"].map(name => el.querySelector(`.ts-${name}`))
   .filter(part => getComputedStyle(part).position === "sticky").reduce((sum, part) => sum + part.offsetHeight, 0)"""
 
 

@@ -46,6 +46,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
     asks = "<span aria-hidden='true'> ?</span>"
     presets = "".join(f"<button type='button' data-preset='{i}'>{escape(p['label'])}{asks * ('question' in p)}</button>"
                       for i, p in enumerate(spec["presets"]))
+    hint = f"<span class='ts-hint'>{escape(words('ask')['hint'])}</span>" if asks in presets else ""
     controls = {name: _control(key, name, kind, values[name], spec["labels"]) for name, kind in inputs.items()}
     cells = "".join(c for name, c in controls.items() if isinstance(inputs[name], Cells))
     dials = "".join(c for name, c in controls.items() if not isinstance(inputs[name], Cells))
@@ -58,27 +59,35 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<noscript><style>.ts-live{{display:none!important}}</style>"
         f"<p class='ts-still'>{escape(say['still'])}</p></noscript>"
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
-        f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}"
+        f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}{hint}"
         f"<button type='button' data-pin>{escape(words('compare')['pin'])}</button>"
-        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>{_questions(spec['presets'])}"
+        f"<button type='button' data-reset>{escape(say['reset'])}</button></div>"
         f"<fieldset class='ts-inputs' aria-label='{escape(say['inputs'])}' disabled>"
-        f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>"
+        f"<div class='ts-controls'>{cells}</div><div class='ts-controls'>{dials}</div></fieldset>{_legend()}"
         f"{guide(spec, trace, letters)}"
         f"<div class='ts-shown'>{shown}</div>"
-        f"<div class='ts-sway ts-live' data-sway aria-live='polite'><p>{escape(words('influence')['hint'])}</p></div>"
+        f"<div class='ts-dock ts-live'><div class='ts-sway' data-sway aria-live='polite'>"
+        f"<p>{escape(words('influence')['hint'])}</p></div>{_questions(spec['presets'])}</div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>{menu()}"
         f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
 
 
 def _questions(presets: list[dict]) -> str:
-    """The question box: one sheet for each preset that asks, all on one place, so that turning them moves nothing."""
-    say = words("ask")
+    """The sheets of those presets that ask. The open one lies over the words about influences, and moves nothing."""
+    say = {key: escape(text) for key, text in words("ask").items()}
     sheets = "".join(
-        f"<div class='ts-sheet' data-sheet='{i}'><p>{escape(p['question'])}</p>"
-        f"<button type='button' data-guess='{i}'>{escape(say['move'])}</button>"
-        f"<p class='ts-answer'>{escape(p['answer'])}</p></div>" for i, p in enumerate(presets) if "question" in p)
-    hint = f"<p class='ts-sheet ts-open' data-sheet=''>{escape(say['hint'])}</p>"
-    return f"<div class='ts-ask ts-live' aria-live='polite'>{hint}{sheets}</div>" if sheets else ""
+        f"<div class='ts-sheet' data-sheet='{i}' hidden><p>{escape(p['question'])}</p>"
+        f"<p class='ts-answer' hidden>{escape(p['answer'])}</p><div>"
+        f"<button type='button' data-guess='{i}'>{say['move']}</button>"
+        f"<button type='button' data-close='{i}'>{say['close']}</button></div></div>"
+        for i, p in enumerate(presets) if "question" in p)
+    return f"<div class='ts-ask' aria-live='polite'>{sheets}</div>" if sheets else ""
+
+
+def _legend() -> str:
+    """What the frames on handles and pictures mean. A listener hears the words that say the same."""
+    keys = "".join(f"<span><i data-key='{key}'></i>{escape(text)}</span>" for key, text in words("legend").items())
+    return f"<p class='ts-legend ts-live' aria-hidden='true'>{keys}</p>"
 
 
 def pack(first: dict[str, Tensor]) -> str:
@@ -189,6 +198,18 @@ def _cells(name: str, kind: Cells, x: Tensor, labels: dict[str, list[str]]) -> s
             spoken = ", ".join([pretty(name), *places])
             cells += _field(v, kind, escape(spoken), f" style='--v:{shade(v, 'signed', top):.3g}'")
     size = " × ".join(f"{a} {n}" for a, n in zip(words_, x.shape, strict=True))
+    ticks = [labels.get(a, [str(i) for i in range(n)]) for a, n in zip(words_, x.shape, strict=True)]
     return (f"<fieldset class='ts-control ts-cells' data-input='{escape(name)}'><legend><b>{escape(pretty(name))}</b> "
             f"<span class='ts-axes'>{escape(size)}</span></legend>"
-            f"<div class='ts-grid' style='--columns:{grid.shape[1]}'>{cells}</div></fieldset>")
+            f"<div class='ts-ticked' style='--columns:{grid.shape[1]}'>{_ticks(words_, ticks)}"
+            f"<div class='ts-grid'>{cells}</div></div></fieldset>")
+
+
+def _ticks(axes: list[str], ticks: list[list[str]]) -> str:
+    """Where the cells of a grid stand, above its columns and before its rows; every cell says its own place."""
+    spans = ["".join(f"<span>{escape(tick)}</span>" for tick in names) for names in ticks]
+    across = f"<div class='ts-across' aria-hidden='true'>{spans[-1]}</div>"
+    if len(axes) == 1:
+        return across
+    corner = f"<span class='ts-corner' aria-hidden='true'>{escape(chr(92).join(axes))}</span>"
+    return f"{corner}{across}<div class='ts-down' aria-hidden='true'>{spans[0]}</div>"

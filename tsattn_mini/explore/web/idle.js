@@ -1,5 +1,6 @@
 // Many small questions in idle moments: a hand that moves a handle is always served first.
 const BREATH = 4; // milliseconds of work until events are let in
+const PAUSE = 250; // milliseconds without a call until `rarely` acts
 
 // The answers to `all`, asked `atOnce` at a time; undefined as soon as `still()` says that nobody waits for them.
 export async function inIdle(all, ask, atOnce, still) {
@@ -16,6 +17,15 @@ export async function inIdle(all, ask, atOnce, still) {
     } while (found.length < all.length && deadline.timeRemaining() > BREATH);
   }
   return still() ? found : undefined;
+}
+
+// A function that acts once, when it has not been called for a moment.
+export function rarely(act) {
+  let later;
+  return () => {
+    clearTimeout(later);
+    later = setTimeout(act, PAUSE);
+  };
 }
 
 function idle() {

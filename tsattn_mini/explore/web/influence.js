@@ -1,8 +1,9 @@
 // What moves a number: the reader chooses one in a picture, and every handle is tried in idle moments.
 import { pick } from "./pick.js";
-import { MOST, handles, jumps, leap, shared, sway, uneven } from "./probes.js";
+import { handles, jumps, leap, shared, sway, uneven } from "./probes.js";
 import { report, tooltip } from "./report.js";
-import { inIdle } from "./idle.js";
+import { inIdle, rarely } from "./idle.js";
+import { inSight } from "./sight.js";
 import { sways } from "./sways.js";
 import { fill, words } from "./words.js";
 import { exact, place } from "./where.js";
@@ -22,6 +23,9 @@ export function influence(store) {
     if (chosen) marks.stale();
   });
   store.on("rest", () => { if (chosen) measure(); });
+  const moved = rarely(() => { if (chosen && element.isConnected && unseen()) measure(true); });
+  document.addEventListener("scroll", moved, { capture: true, passive: true }); // the page's own, or that of a box around it
+  addEventListener("resize", moved);
 
   function look(step, i, box) {
     if (step) tip.show(fill(say.value, { place: name(step, i), value: store.describe?.(step, i) ?? exact(store.values()[step.name][i]) }), box);
@@ -30,6 +34,7 @@ export function influence(store) {
 
   function choose(step, i) {
     chosen = { step, i };
+    store.stepTo(step.name);
     mark(step, i);
     measure();
   }
@@ -44,11 +49,13 @@ export function influence(store) {
 
   const name = (step, i) => step.label + place(i, step, spec.labels);
 
-  async function measure() {
+  // `again`: only other cells came into sight, and the words stay until the new ones are there.
+  async function measure(again = false) {
     const { step, i } = chosen, mine = ++turn, still = () => mine === turn;
     const base = store.inputs();
     const ask = (moves) => inIdle(moves, (some) => backend.many(base, some, step.name), backend.atOnce, still);
-    tell.value(step, i, store.values()[step.name][i]);
+    if (again) known = {};
+    else tell.value(step, i, store.values()[step.name][i]);
     try {
       const tried = known[step.name] ?? await trials(step, base, ask);
       if (!tried || !still()) return;
@@ -56,13 +63,14 @@ export function influence(store) {
       const found = tried.list.map((handle) => ({ handle, ...(handle.skipped ? { kind: "skipped" } : sway(handle, tried.now, i, step.type === "int64")) }));
       show(step, i, tried, found);
       if (await suspects(found, tried, i, ask) && still()) show(step, i, tried, found);
+      if (still() && unseen()) measure(true); // the page was scrolled meanwhile
     } catch (error) {
       if (still()) tell.failed(error);
     }
   }
 
   async function trials(step, base, ask) {
-    const list = handles(spec.inputs, base, inSight());
+    const list = handles(spec.inputs, base, inSight(spec.inputs, store.fields));
     const tried = list.filter(({ skipped }) => !skipped);
     const answers = await ask([{}, ...tried.flatMap(({ moves }) => moves)]);
     if (!answers) return undefined;
@@ -90,16 +98,9 @@ export function influence(store) {
     tell.show(step, i, tried, found);
   }
 
-  // With more cells than `MOST`, whether a cell can be seen.
-  function inSight() {
-    const fields = new Map(spec.inputs.filter(({ kind }) => kind === "cells").map((input) => [input, store.fields(input.name)]));
-    const all = [...fields.values()].flat();
-    if (all.length <= MOST) return () => true;
-    const seen = all.filter((field) => {
-      const { top, bottom, left, right } = field.getBoundingClientRect();
-      return bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
-    });
-    const block = new Set((seen.length ? seen : all).slice(0, MOST));
-    return (input, i) => block.has(fields.get(input)[i]);
+  // Whether a cell that can be seen was not tried.
+  function unseen() {
+    const seen = inSight(spec.inputs, store.fields);
+    return (known[chosen.step.name]?.list ?? []).some(({ skipped, input, i }) => skipped && seen(input, i));
   }
 }

@@ -2,31 +2,45 @@
 import { quietly } from "./store.js";
 
 export function presets({ element, spec, setAll }) {
-  const sheets = [...element.querySelectorAll("[data-sheet]")];
+  const buttons = [...element.querySelectorAll("[data-preset]")], sheets = [...element.querySelectorAll("[data-sheet]")];
   const go = quietly(setAll);
 
-  // Shows one sheet of the question box, all of which lie on the same place; "answered" adds its answer.
+  // Opens one sheet, or none; "answered" shows its answer.
   function turnTo(name, answered = false) {
     for (const sheet of sheets) {
-      sheet.classList.toggle("ts-open", sheet.dataset.sheet === name);
-      sheet.classList.toggle("ts-answered", answered);
+      const open = sheet.dataset.sheet === name;
+      sheet.hidden = !open;
+      sheet.querySelector(".ts-answer").hidden = !answered;
+      sheet.querySelector("[data-guess]").hidden = answered;
+      buttons[sheet.dataset.sheet].setAttribute("aria-expanded", open);
     }
   }
+
+  const at = (node) => node.focus({ preventScroll: true }); // the reader looks at the pictures
 
   element.querySelector("[data-reset]").addEventListener("click", () => {
     turnTo("");
     go({});
   });
-  for (const button of element.querySelectorAll("[data-preset]")) {
-    const name = button.dataset.preset, { question, values } = spec.presets[name];
+  buttons.forEach((button, i) => {
+    const { question, values } = spec.presets[i];
     button.addEventListener("click", () => {
-      turnTo(question ? name : "");
-      if (!question) go(values);
+      turnTo(question ? String(i) : "");
+      if (question) at(element.querySelector(`[data-guess="${i}"]`));
+      else go(values);
     });
-    element.querySelector(`[data-guess="${name}"]`)?.addEventListener("click", async () => {
-      await go(values);
+  });
+  for (const sheet of sheets) {
+    const name = sheet.dataset.sheet, button = buttons[name];
+    sheet.querySelector("[data-guess]").addEventListener("click", async () => {
+      at(button);
+      await go(spec.presets[name].values);
       turnTo(name, true);
-      button.focus();
+    });
+    sheet.querySelector("[data-close]").addEventListener("click", () => {
+      turnTo("");
+      at(button);
     });
   }
+  turnTo("");
 }

@@ -9,7 +9,6 @@ import { nested } from "./cells.js";
 import { clamp } from "./controls.js";
 import { cut } from "./pieces.js";
 
-export const MOST = 128; // cells in one go; of more, only those in sight
 const ROUNDING = 2 ** -20; // the last digits of float32
 const STAIRS = 2 ** -14; // below this share of a number, float32 itself climbs in steps
 const HALVINGS = 6;

@@ -15,7 +15,9 @@ export function report(element, spec) {
     const order = Object.assign(document.createElement("ol"), { hidden: !items.length });
     const last = Object.assign(document.createElement("p"), { textContent: rest.filter(Boolean).join(" "), hidden: !rest.some(Boolean) });
     order.append(...items);
-    line.replaceChildren(first, order, last);
+    const said = [first, order, last];
+    if (said.every((part, k) => line.children[k]?.isEqualNode(part))) return; // a listener has heard it
+    line.replaceChildren(...said);
     line.scrollTop = 0;
   }
 

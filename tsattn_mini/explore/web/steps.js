@@ -3,6 +3,7 @@
 import { thumbs } from "./thumb.js";
 
 const PACE = 3500; // milliseconds for one step while playing
+const ROOM = 3; // pixels beside a button that is brought into sight
 
 export function steps(stage) {
   const { element, spec } = stage;
@@ -30,7 +31,14 @@ export function steps(stage) {
     }
     for (const box of boxes) box.classList.toggle("ts-from", handles.includes(box.dataset.input));
     if (by === "key") buttons[now].focus();
-    if (by !== "start") for (const seen of [buttons[now], panels[now]]) seen.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (by !== "start") inSight(buttons[now]);
+    if (by !== "start" && by !== "choice") panels[now].scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  // Moves the chain alone, never the page.
+  function inSight(button) {
+    const [strip, own] = [button.closest("ol"), button].map((node) => node.getBoundingClientRect());
+    button.closest("ol").scrollLeft += Math.min(0, own.left - strip.left - ROOM) + Math.max(0, own.right - strip.right + ROOM);
   }
 
   function stop() {
@@ -65,6 +73,11 @@ export function steps(stage) {
   for (const button of element.querySelectorAll("[data-walk]")) {
     button.addEventListener("click", () => go(now + Number(button.dataset.walk), "click"));
   }
+  // The step of a number that was chosen; its picture is where the reader looks, so nothing is scrolled to.
+  stage.stepTo = (name) => {
+    const to = spec.steps.findIndex((step) => step.name === name);
+    if (to !== now) go(to, "choice");
+  };
   go(0);
   thumbs(stage, buttons.map((button) => button.querySelector("canvas")));
 }

@@ -17,7 +17,6 @@ export function sways(element, spec) {
     const grid = boxOf(input).querySelector(".ts-grid"), layer = document.createElement("div");
     layer.className = "ts-grid ts-sways";
     layer.setAttribute("aria-hidden", "true");
-    layer.style.cssText = grid.style.cssText;
     const fields = [...grid.querySelectorAll("input")];
     const marks = fields.map((field) => ({ node: layer.appendChild(document.createElement("span")), field }));
     grid.append(layer);
