@@ -8,6 +8,8 @@ import pytest
 import yaml
 from browsing import BOOK, ROOT
 
+from tsattn_mini.questions import all_questions
+
 sys.path.append(str(ROOT / "book/_ext"))
 from tsbook.ledger import count, heading, read
 
@@ -51,6 +53,14 @@ def test_the_page_prints_every_row_and_the_counts_of_the_rows():
     for verdict, n in count(CLAIMS).items():
         assert re.search(rf"</span> {verdict}</span> <b>{n}</b>", page)
         assert list(rows.values()).count(verdict) == n
+
+
+def test_a_row_links_to_the_questions_that_are_built_on_its_claim():
+    page = (BOOK / "book/claims.html").read_text("utf8")
+    for row in re.findall(r"<article class='ts-claim'.*?</article>", page, re.S):
+        number = int(re.search(r"id='claim-(\d+)'", row)[1])
+        asked = [f"../lessons/{q.lesson}.html#question-{q.id}" for q in all_questions() if number in q.claims]
+        assert re.findall(r'href="([^"]*#question-[^"]*)"', row) == asked, number
 
 
 GOOD = {"number": 7, "claim": "a", "verdict": "right", "teach": "b", "lesson": "01_x#y",

@@ -21,7 +21,7 @@ MATHJAX = {
     "node_modules/mathjax/LICENSE": "vendor/mathjax/LICENSE",
     "node_modules/@mathjax/mathjax-newcm-font/chtml": "vendor/mathjax/mathjax-newcm-font/chtml",
 }
-LIVE = re.compile(r"""class=['"]ts-(explorer|question)\b""")
+LIVE = re.compile(r"""class=['"]ts-(explorer|question|claims)\b""")
 
 
 class AssetMissing(SphinxError):
@@ -71,7 +71,7 @@ def copy_assets(app, exception):
 
 
 def link_assets(app, pagename, templatename, context, doctree):
-    """Every page gets the style sheet; only pages with something to move or to answer get the script."""
+    """Every page gets the style sheet; only pages with something to move, answer or look up get the script."""
     at = context["pathto"]
     tags = f'<link rel="stylesheet" href="{at("ts/style.css", 1)}">\n'
     if LIVE.search(context.get("body", "")):

@@ -1,4 +1,5 @@
 // The one script of a built page.
+import { mountClaims } from "./claims.js";
 import { mountExplorer } from "./explorer.js";
 import { link } from "./link.js";
 import { mountQuestion } from "./question.js";
@@ -8,3 +9,4 @@ import { mountSelfTest } from "./self_test/page.js";
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
 for (const element of document.querySelectorAll("[data-self-test]")) mountSelfTest(element);
 for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element, graphBackend);
+for (const form of document.querySelectorAll("[data-claims]")) mountClaims(form);
