@@ -9,6 +9,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from tsattn_mini.explore.question import number
+
 WEB = "tsattn_mini/explore/web"
 CONF = f"""
 import sys
@@ -18,11 +20,26 @@ nb_execution_mode = "off"
 exclude_patterns = ["tsattn_mini", "_build"]
 html_theme = "basic"
 html_static_path = ["static"]
+html_favicon = "static/favicon.svg"
 html_css_files = ["style.css"]
 html_js_files = [("book.js", {{"defer": ""}})]
 nb_ipywidgets_js = {{}}
 html_copy_source = html_use_index = False
+
+
+def setup(app):
+    app.connect("html-page-context", drop_scripts_of_the_theme)
+
+
+def drop_scripts_of_the_theme(app, pagename, templatename, context, doctree):
+    context["script_files"] = [script for script in context["script_files"] if "book.js" in script.filename]
 """
+
+
+def asked(id, **about):
+    """A number question that is answered by 1."""
+    return number(id=id, text=f"Which number has {id}?", answer=lambda: 1.0, right="One.", wrong="Not that one.",
+                  **about)
 
 
 def lay_out(folder, lessons):
@@ -30,6 +47,7 @@ def lay_out(folder, lessons):
     (folder / "static").mkdir()
     for name in ("style.css", "book.js"):
         shutil.copy(ROOT / WEB / "dist" / name, folder / "static")
+    shutil.copy(ROOT / "book/_static/favicon.svg", folder / "static")
     (folder / WEB).mkdir(parents=True)
     shutil.copy(ROOT / WEB / "en.json", folder / WEB)
     (folder / "conf.py").write_text(CONF, "utf8")

@@ -5,15 +5,9 @@ import shutil
 
 import pytest
 from sample_questions import ROW_SUM, SCORE, SHIFT
-from small_book import build, lay_out, write_lesson
-
-from tsattn_mini.explore.question import number
+from small_book import asked, build, lay_out, write_lesson
 
 PLAIN = {f"9{i}_plain": (f"9{i} · Plain", {"Text": []}) for i in range(6)}
-
-
-def asked(id):
-    return number(id=id, text=f"Which number has {id}?", answer=lambda: 1.0, right="One.", wrong="Not that one.")
 
 
 @pytest.fixture
