@@ -174,6 +174,8 @@ def test_show_me_brings_the_explorer_of_the_page_to_its_state(browser, book, tmp
         explorer.settled("show me", n=2.5, m=0.0)
         assert explorer.at.evaluate("el => el === document.activeElement")
         assert explorer.at.evaluate("el => Math.abs(el.getBoundingClientRect().bottom) <= innerHeight + 1")
+        page.go_back()
+        page.wait_for_function("scrollY === 0")
         preset.get_by_role("link", name=SAY["showMe"]).press("Enter")
         explorer.settled("a preset", n=4.0, m=0.0)
         outside.get_by_role("link", name=SAY["showMe"]).press("Enter")

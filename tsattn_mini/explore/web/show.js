@@ -12,10 +12,12 @@ export function mountShow(el) {
 
   link.addEventListener("click", async (event) => {
     const explorer = document.querySelector(`[data-explorer="${CSS.escape(link.dataset.show)}"]`);
-    if (!explorer && !link.getAttribute("href").startsWith("#")) return; // the page of the lesson shows it
+    const inBook = !link.getAttribute("href").startsWith("#");
+    if (!explorer && inBook) return; // the page of the lesson shows it
     event.preventDefault();
     said.textContent = explorer ? "" : fill(say.elsewhere, { lesson: el.dataset.lesson.slice(0, 2) });
     if (!explorer) return;
+    if (inBook) location.hash = explorer.id; // the browser's way back leads to the question
     explorer.tabIndex = -1;
     explorer.focus({ preventScroll: true });
     explorer.scrollIntoView({ block: "start" });
