@@ -1,6 +1,7 @@
 """Pages made of a few questions, opened from the disk in a fresh window."""
 
 import json
+import re
 from contextlib import contextmanager
 
 from tsattn_mini.explore.element import front_end
@@ -37,3 +38,11 @@ def field(page, id):
 
 def kept(page):
     return json.loads(page.evaluate("localStorage.getItem('tsattn:progress')"))
+
+
+def in_page(question) -> dict:
+    """What the page's script reads."""
+    html = question.element().html
+    data = re.search(r"<script type='application/json'>(.*?)</script>", html)[1]
+    assert "<" not in data
+    return json.loads(data)

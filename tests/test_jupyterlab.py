@@ -6,12 +6,11 @@ import nbformat
 import numpy as np
 import pytest
 from answering import give
-from asked import field
+from asked import field, in_page
 from browsing import ROOT, specs
 from jupyterlab import jupyterlab, run_all
 from live import Live, ask, shown_arrays
 from sample_questions import CHAIN, KEPT
-from test_questions import in_page
 
 from tsattn_mini.explore.element import words
 

@@ -2,12 +2,11 @@
 
 import pytest
 from answering import answers, give
-from asked import asking, field, kept, show
+from asked import asking, field, in_page, kept, show
 from browsing import ROOT
 from live import ask
 from sample_questions import CHAIN, KEPT, KINDS, SHAPES, WHY
 from staged import opened, page_of
-from test_questions import in_page
 
 from tsattn_mini import step
 from tsattn_mini.explore import Explorer, Slider
@@ -170,12 +169,16 @@ def test_show_me_brings_the_explorer_of_the_page_to_its_state(browser, book, tmp
             question.get_by_label("B").press("Space")
             question.get_by_role("button", name=SAY["check"]).press("Enter")
         ask(explorer.at, "el => el.explorer.set('m', 1).then(() => 1)")
-        inside.get_by_role("link", name=SAY["showMe"]).press("Enter")
+        link = inside.get_by_role("link", name=SAY["showMe"])
+        link.focus()
+        before = page.evaluate("scrollY")
+        link.press("Enter")
         explorer.settled("show me", n=2.5, m=0.0)
         assert explorer.at.evaluate("el => el === document.activeElement")
         assert explorer.at.evaluate("el => Math.abs(el.getBoundingClientRect().bottom) <= innerHeight + 1")
         page.go_back()
-        page.wait_for_function("scrollY === 0")
+        page.wait_for_function("before => Math.abs(scrollY - before) < 2", arg=before)
+        explorer.settled("the way back", n=2.5, m=0.0)
         preset.get_by_role("link", name=SAY["showMe"]).press("Enter")
         explorer.settled("a preset", n=4.0, m=0.0)
         outside.get_by_role("link", name=SAY["showMe"]).press("Enter")

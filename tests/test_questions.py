@@ -8,6 +8,7 @@ from math import inf, isfinite, nan
 from pathlib import Path
 
 import pytest
+from asked import in_page
 from sample_questions import ROW_SUM, SAMPLES, SCORE, SHIFT
 
 from tsattn_mini.explore.question import Option, Show, Slip, choice, inline, number
@@ -15,14 +16,6 @@ from tsattn_mini.questions import all_questions, ask, by_id
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 QUESTIONS = [pytest.param(q, id=q.id) for q in [*SAMPLES, *all_questions()]]
-
-
-def in_page(question) -> dict:
-    """What the page's script reads."""
-    html = question.element().html
-    data = re.search(r"<script type='application/json'>(.*?)</script>", html)[1]
-    assert "<" not in data
-    return json.loads(data)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
