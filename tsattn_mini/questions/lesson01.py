@@ -1,12 +1,11 @@
 """Check questions of lesson 01, attention by hand."""
 
-from math import sqrt
-
 import torch
-from torch import softmax
+from torch import Tensor, softmax
 
+from tsattn_mini import step
 from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.explore.question import Draw, Option, Slip, choice, number
 from tsattn_mini.lesson import counting, weights
 
 LESSON = "01_attention_by_hand"
@@ -30,14 +29,24 @@ def _rivals() -> str:
     return "amount" if torch.allclose(loss, loss[:1]) else "strongest"
 
 
-def _odds() -> float:
-    a, b = softmax(torch.tensor([2.0, 0.0], dtype=torch.float64), -1).tolist()
+def _score(Q: Tensor, K: Tensor) -> Tensor:
+    scores = Q @ K.mT
+    step("products", Q[1] * K[2], axes="E")
+    step("rows from 1", scores[0, 1], axes="")
+    step("divided", scores[1, 2] / 3**0.5, axes="")
+    return scores[1, 2]
+
+
+def _odds(gap: Tensor) -> Tensor:
+    a, b = softmax(torch.stack([gap, gap.new_zeros(())]), -1)
+    step("base ten", 10**gap, axes="")
+    step("base two", 2**gap, axes="")
     return a / b
 
 
-def _spread() -> float:
-    """Each of the 64 products has variance E[q²] E[k²] = 1, and the variances of independent terms add."""
-    return torch.ones(64, dtype=torch.float64).sum().sqrt().item()
+def _spread(E: Tensor) -> Tensor:
+    """Each of the E products has variance E[q²] E[k²] = 1, and the variances of independent terms add."""
+    return step("variance", E * 1.0, axes="").sqrt()
 
 
 def _heads() -> str:
@@ -77,14 +86,17 @@ QUESTIONS = [
                 "A lead of 18 points is 10.4 after the division, and e to the 10.4 is about 33,000."),
         }),
     number(
-        id="01-dot", lesson=LESSON, answer=lambda: (Q @ K.mT)[1, 2].item(), tolerance=0.5,
-        text="Query 1 is (4, 5, 6) and key 2 is (7, 8, 9). What is their score, before any division?",
-        right="4·7 + 5·8 + 6·9 = 28 + 40 + 54.",
-        wrong="Multiply entry by entry, then add the three products.",
+        id="01-dot", lesson=LESSON, answer=_score, tolerance=0.5,
+        draws={"Q": Draw((2, 3), 1, 9, whole=True), "K": Draw((3, 3), 1, 9, whole=True)},
+        first={"Q": Q.tolist(), "K": K[:3].tolist()},
+        text="The queries are {Q}, the keys are {K}. What do query 1 and key 2 score, before any division?",
+        right="{Q[1,0]}·{K[2,0]} + {Q[1,1]}·{K[2,1]} + {Q[1,2]}·{K[2,2]} = {products[0]} + {products[1]} + "
+              "{products[2]}.",
+        wrong="Multiply {Q[1]} and {K[2]} entry by entry, then add the three products.",
         slips={
-            "rows from 1": Slip(lambda: (Q @ K.mT)[0, 1].item(),
+            "rows from 1": Slip("rows from 1",
                 "That is query 0 with key 1: rows are counted from 0 here."),
-            "divided": Slip(lambda: (Q @ K.mT)[1, 2].item() / sqrt(3),
+            "divided": Slip("divided",
                 "That is the logit: the score divided by √3."),
         }),
     choice(
@@ -102,25 +114,27 @@ QUESTIONS = [
         }),
     number(
         id="01-odds", lesson=LESSON, answer=_odds, tolerance=0.05,
-        text="Two logits differ by 2. The larger weight is how many times the smaller one?",
-        right="e² = 7.39. The two logits themselves do not matter, only their difference.",
+        draws={"gap": Draw(low=0.5, high=3, step=0.5)}, first={"gap": 2},
+        text="Two logits differ by {gap}. The larger weight is how many times the smaller one?",
+        right="e to the {gap} = {answer:2}. The two logits themselves do not matter, only their difference.",
         wrong="The weights are exp(logit) divided by a common sum, so their ratio is exp of the "
               "difference.",
         slips={
-            "no exponential": Slip(2,
-                "The logits differ by 2; the weights go through an exponential first."),
-            "base ten": Slip(100, "The base is e, not 10."),
-            "base two": Slip(4, "The base is e, not 2."),
+            "no exponential": Slip("gap",
+                "The logits differ by {gap}; the weights go through an exponential first."),
+            "base ten": Slip("base ten", "The base is e, not 10."),
+            "base two": Slip("base two", "The base is e, not 2."),
         }),
     number(
         id="01-sqrt", lesson=LESSON, answer=_spread, tolerance=0.05,
-        text="q and k have 64 entries each, all independent, with mean 0 and variance 1. What is the "
+        draws={"E": Draw(values=(4, 9, 16, 25, 36, 49, 64, 81, 100, 144, 256))}, first={"E": 64},
+        text="q and k have {E} entries each, all independent, with mean 0 and variance 1. What is the "
              "standard deviation of q·k?",
-        right="Each of the 64 products has variance 1, and variances of independent terms add: √64 = 8.",
-        wrong="Add up the variances of the 64 products, then take the root.",
+        right="Each of the {E} products has variance 1, and variances of independent terms add: √{E} = {answer}.",
+        wrong="Add up the variances of the {E} products, then take the root.",
         slips={
-            "variance": Slip(64, "That is the variance. The standard deviation is its root."),
-            "after": Slip(1, "That is the standard deviation after the division by √64."),
+            "variance": Slip("variance", "That is the variance. The standard deviation is its root."),
+            "after": Slip(1, "That is the standard deviation after the division by √{E}."),
         }),
     choice(
         id="01-heads", lesson=LESSON, answer=_heads,

@@ -1,12 +1,14 @@
 """Check questions of lesson 05, de-stationary attention."""
 
-from math import exp, sqrt
+from math import sqrt
 
 import torch
+from torch import Tensor
 
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.explore.question import Draw, Option, Slip, choice, number
 from tsattn_mini.lesson import counting, one_head, weights
 from tsattn_mini.nonstationary import destationary_attention
+from tsattn_mini.trace import scope, step
 
 LESSON = "05_destationary_attention"
 
@@ -18,11 +20,27 @@ def _row(logits: list[float], tau: float = 1.0, delta: list[float] | None = None
                    delta=k.new_tensor([delta or [0.0] * len(logits)]))[0]
 
 
-def _odds(E: int) -> float:
-    """Weight ratio of two keys with equal scores whose δ differ by 4, in a head of width `E`."""
-    q, k = torch.zeros(1, E, dtype=torch.float64), torch.zeros(2, E, dtype=torch.float64)
-    a, b = weights(destationary_attention, q, k, delta=k.new_tensor([[4.0, 0.0]]))[0].tolist()
-    return a / b
+def _odds(delta: Tensor) -> Tensor:
+    """Weight ratio of two keys with equal scores whose δ differ by `delta`, in a head of width 8."""
+    def at_width(E: int) -> Tensor:
+        q, k = delta.new_zeros(1, E), delta.new_zeros(2, E)
+        with scope(f"E = {E}"):
+            a, b = weights(destationary_attention, q, k, delta=torch.stack([delta, delta.new_zeros(())])[None])[0]
+        return a / b
+
+    step("no root", delta.exp(), axes="")
+    step("width 2", at_width(2), axes="")
+    step("width 64", at_width(64), axes="")
+    return at_width(8)
+
+
+def _variance(x: Tensor) -> Tensor:
+    """The variance of a window whose mean is a whole number; other windows are drawn again."""
+    mean = step("mean", x.mean(), axes="")
+    squares = step("squares", (x - mean) ** 2, axes="T")
+    step("sigma", x.std(correction=0), axes="")
+    step("unbiased", x.var(), axes="")
+    return torch.where(x.sum() % 5 == 0, squares.mean(), torch.nan)
 
 
 def _twins() -> str:
@@ -112,18 +130,19 @@ QUESTIONS = [
                 "Had all three changed by the same amount, yes. Here they differ by 2."),
         }),
     number(
-        id="05-odds", lesson=LESSON, answer=lambda: _odds(8), tolerance=0.05,
-        text="Two keys have equal scores and δ = (4, 0). The head has width E = 8. How many times as much "
+        id="05-odds", lesson=LESSON, answer=_odds, tolerance=0.05,
+        draws={"delta": Draw(low=1, high=6, step=0.5)}, first={"delta": 4},
+        text="Two keys have equal scores and δ = ({delta}, 0). The head has width E = 8. How many times as much "
              "attention does key 0 get?",
         hint="Where does δ stand in softmax((τ Q Kᵀ + 1 δᵀ) / √E)?",
-        right="e to the 4/√8 = 4.11: δ is divided by √E, like the scores.",
+        right="e to the {delta}/√8 = {answer:2}: δ is divided by √E, like the scores.",
         wrong="δ stands inside the bracket that is divided by √E. The odds are exp of what is left of it.",
         slips={
-            "no root": Slip(exp(4),
-                "That is e⁴: it leaves out the division by √E, which stands outside the bracket."),
-            "width 2": Slip(lambda: _odds(2),
+            "no root": Slip("no root",
+                "That is e to the {delta}: it leaves out the division by √E, which stands outside the bracket."),
+            "width 2": Slip("width 2",
                 "That is the answer at E = 2. A wider head weakens the same δ."),
-            "divided by E": Slip(lambda: _odds(64),
+            "divided by E": Slip("width 64",
                 "That divides by 8, as a head of width 64 would. Here it is √8."),
         }),
     choice(
@@ -153,16 +172,16 @@ QUESTIONS = [
                 "The mask hides the future; δ could still lift or lower what is left."),
         }),
     number(
-        id="05-recipe", lesson=LESSON, answer=lambda: counting(5).var(correction=0).item(), tolerance=0.01,
-        text="A window holds 1, 2, 3, 4, 5, and queries and keys are the series itself. Which τ restores "
-             "the raw attention?",
-        right="τ = σ² = 2: the squared distances from 3 are 4, 1, 0, 1, 4, and their mean is 2.",
+        id="05-recipe", lesson=LESSON, answer=_variance, tolerance=0.01,
+        draws={"x": Draw((5,), 1, 9, whole=True)}, first={"x": (1, 2, 3, 4, 5)},
+        text="A window holds {x}, and queries and keys are the series itself. Which τ restores the raw attention?",
+        right="τ = σ² = {answer}: the squared distances from {mean} are {squares}, and their mean is {answer}.",
         wrong="τ = σ², the mean of the squared distances from the mean.",
         slips={
-            "sigma": Slip(lambda: counting(5).std(correction=0).item(),
+            "sigma": Slip("sigma",
                 "That is σ. Queries and keys are each σ times smaller, so their product is σ² times "
                 "smaller."),
-            "unbiased": Slip(lambda: counting(5).var().item(),
+            "unbiased": Slip("unbiased",
                 "That divides by 4. The window is divided by the deviation over all 5 points."),
         }),
     choice(

@@ -41,10 +41,14 @@ class Draw:
     def __post_init__(self) -> None:
         if len(self.shape) > 2 or any(not isinstance(size, int) or size < 1 for size in self.shape):
             raise ValueError(f"shape: expected at most two sizes of 1 or more, got {self.shape}")
-        ways = (self.step is not None) + self.whole + (self.values is not None)
-        if ways != 1 or (self.values is None) != (self.low is not None and self.high is not None):
+        ends = [self.low, self.high]
+        grid = None not in ends and self.whole == (self.step is None)
+        alone = ends == [None, None] and self.step is None and not self.whole
+        if not (grid if self.values is None else alone):
             raise ValueError("Draw: expected low and high with either whole=True or step, or values alone, "
                              f"got {self}")
+        if not all(x.is_finite() for x in self._decimals()):
+            raise ValueError(f"Draw: expected finite numbers, got {self}")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"step: expected a number above 0, got {self.step}")
         if not 2 <= len(self.choices) <= MOST:

@@ -21,7 +21,8 @@ and texts refer to. It is the only formula: the book runs its exported graph, a 
 
 - Holes of text, hint, right, wrong and feedback: `{q}` a drawn tensor, `{dot}` a step, `{answer}` what is returned,
   `{q[0]}` an entry or a row, `{k[1,2]}` an entry, `{answer:2}` at most two decimals (else four digits).
-- A `Slip` names the step that holds its value, or is a plain number that no draw changes.
+- A `Slip` names the step or the drawn number that is its value, or holds a number that no draw changes.
+- A function of the library that is called twice names its steps twice: put each call into a `with scope("…")`.
 - Numbers are drawn again until all are finite, and answer and slips are further apart than the tolerance. Refuse
   numbers by returning NaN: `torch.where(q[0] == q[1], torch.nan, dot)`.
 - The page computes in float32: no `.item()`, no NumPy, no Python branch on a tensor; constants are made with
@@ -79,11 +80,17 @@ class Drawing:
             if not self.draws[name].fits(x):
                 raise ValueError(f"first[{name!r}]: expected shape {self.draws[name].shape} and at most "
                                  f"{self.draws[name].places} decimals, got {self.first[name]}")
-        there = self._run(self._first())
+        if unseen := set(self.draws) - names_in([self.texts["text"]]):
+            raise ValueError(f"text: expected a hole for each of {', '.join(self.draws)}, got none for "
+                             f"{', '.join(sorted(unseen))}")
+        there = {**self._first(), **self._run(self._first())}
         for name in self._computed():
             if name not in there:
-                raise ValueError(f"{name}: expected one of {', '.join({**self.draws, **there})}, since a text has "
-                                 f"{{{name}}} or a slip is called so")
+                raise ValueError(f"texts, slips: expected names among {', '.join(there)}, got {name!r}")
+        for name, slip in self.slips.items():
+            if isinstance(slip.value, str) and there[slip.value].ndim:
+                raise ValueError(f"slips[{name!r}].value: expected the name of a single number, got {slip.value!r} "
+                                 f"of shape {tuple(there[slip.value].shape)}")
 
     def tensors(self, seed: int) -> dict[str, Tensor]:
         """The drawn numbers of a seed, float64; seed 0 stands for the first ones.
@@ -95,7 +102,7 @@ class Drawing:
             return self._first()
         for attempt in range(TRIES):
             tensors = draw(dict(self.draws), seed, attempt)
-            if self._tells_apart(self.steps(tensors)):
+            if self._tells_apart({**tensors, **self.steps(tensors)}):
                 return tensors
         raise ValueError(f"draws: expected numbers that tell the slips apart, found none at seed {seed} "
                          f"in {TRIES} tries")
@@ -108,10 +115,10 @@ class Drawing:
     def asked(self, seed: int) -> dict[str, Any]:
         """Texts, answer and slips of a number question with the numbers of `seed`."""
         tensors = self.tensors(seed)
-        steps = self.steps(tensors)
-        say = partial(fill, tensors={**tensors, **steps}, places={name: d.places for name, d in self.draws.items()})
-        slips = {name: replace(slip, value=steps[slip.value].item() if slip.value in steps else slip.value,
-                               feedback=say(slip.feedback)) for name, slip in self.slips.items()}
+        found = {**tensors, **self.steps(tensors)}
+        say = partial(fill, tensors=found, places={name: d.places for name, d in self.draws.items()})
+        slips = {name: replace(slip, value=value, feedback=say(slip.feedback))
+                 for (name, slip), value in zip(self.slips.items(), self._wrong(found), strict=True)}
         return {**{name: say(text) for name, text in self.texts.items()}, "slips": slips,
                 "compute": lambda: self.steps(tensors)[ANSWER].item()}
 
@@ -141,7 +148,7 @@ class Drawing:
     def _computed(self) -> list[str]:
         texts = [*self.texts.values(), *(slip.feedback for slip in self.slips.values())]
         slips = {slip.value for slip in self.slips.values() if isinstance(slip.value, str)}
-        return sorted({ANSWER} | slips | names_in(texts) - set(self.draws))
+        return sorted({ANSWER} | (slips | names_in(texts)) - set(self.draws))
 
     def _named(self, **tensors: Tensor) -> None:
         step(ANSWER, self.answer(**tensors), axes="")
@@ -151,12 +158,16 @@ class Drawing:
             self._named(**tensors)
         return {name: s.tensor for name, s in trace.items()}
 
-    def _tells_apart(self, steps: Mapping[str, Tensor]) -> bool:
+    def _wrong(self, found: Mapping[str, Tensor]) -> list[float]:
+        """The numbers the slips lead to."""
+        return [found[slip.value].item() if isinstance(slip.value, str) else slip.number()
+                for slip in self.slips.values()]
+
+    def _tells_apart(self, found: Mapping[str, Tensor]) -> bool:
         """Are all numbers finite, and is each of answer and slips the only one within the tolerance?"""
-        targets = [steps[ANSWER].item(), *(steps[slip.value].item() if isinstance(slip.value, str) else slip.number()
-                                           for slip in self.slips.values())]
-        return (all(bool(x.isfinite().all()) for x in steps.values())
-                and all(abs(a - b) > GAP * self.tolerance for a, b in combinations(targets, 2)))
+        pairs = combinations([found[ANSWER].item(), *self._wrong(found)], 2)
+        return (all(bool(x.isfinite().all()) for x in found.values())
+                and all(abs(a - b) > GAP * self.tolerance for a, b in pairs))
 
     def _export(self) -> bytes:
         single = {seed: {name: x.float() for name, x in self.tensors(seed).items()} for seed in (0, *COMPARED)}

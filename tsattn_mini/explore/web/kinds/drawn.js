@@ -13,17 +13,19 @@ export function drawn(el, data, { reset, backendFor }) {
   const row = el.querySelector(".ts-q-draw"), line = row.querySelector("[data-drawn]");
   const places = { text: el.querySelector("legend"), hint: el.querySelector(".ts-q-hint p") };
   const first = { seed: 0, answer, slips, texts: { text: places.text.innerHTML, hint: places.hint?.innerHTML, right, wrong } };
-  let backend, newest = 0, wanted = 0;
+  let backend, newest = 0, wanted = 0, shown = first.texts.text;
 
-  /** Asks the question with the numbers of `seed`; 0 stands for the first ones. Resolves when they are shown. */
-  async function set(seed) {
+  /** Asks the question with the numbers of `seed`; 0 stands for the first ones. Where it would be asked as in the text `before`, with those of the next. */
+  async function set(seed, before) {
     wanted = seed;
     newest = Math.max(newest, seed);
     if (!backend) line.textContent = words("explorer").loading;
     backend ??= backendFor(draws);
     try {
       const found = seed ? await compute(draws, data.tolerance, backend, seed) : first;
-      if (seed === wanted) show(found);
+      if (seed !== wanted) return;
+      if (found.texts.text === before) await set(seed + 1, before);
+      else show(found);
     } catch (error) {
       line.textContent = fill(say.failed, { why: error.message });
       throw error;
@@ -31,6 +33,7 @@ export function drawn(el, data, { reset, backendFor }) {
   }
 
   function show({ seed, answer, slips, texts }) {
+    shown = texts.text;
     Object.assign(data, { seed, answer, slips, right: texts.right, wrong: texts.wrong });
     for (const name in places) if (places[name]) places[name].innerHTML = texts[name];
     // The decimal keypad of a phone has no minus sign.
@@ -42,9 +45,9 @@ export function drawn(el, data, { reset, backendFor }) {
     line.replaceChildren(`${seed ? fill(say.seed, { seed }) : say.atFirst} `, heard);
   }
 
-  const press = (name, seed) => row.querySelector(`[data-draw=${name}]`).addEventListener("click", () => set(seed()).catch(() => {}));
-  press("new", () => newest + 1);
-  press("first", () => 0);
+  const press = (name, act) => row.querySelector(`[data-draw=${name}]`).addEventListener("click", () => act().catch(() => {}));
+  press("new", () => set(newest + 1, shown));
+  press("first", () => set(0));
   row.hidden = !able();
   return { draw: (seed) => set(seed).then(() => structuredClone(data)) };
 }
@@ -54,7 +57,7 @@ async function compute({ inputs, steps, texts, slips }, tolerance, backend, seed
     const numbers = draw(inputs, seed, attempt);
     const out = await backend.run(numbers);
     const plain = Object.fromEntries(steps.map(({ name, dims }) => [name, { dims, data: Array.from(out[name], Number) }]));
-    const value = (what) => (typeof what === "string" ? plain[what].data[0] : what);
+    const value = (what) => (typeof what === "string" ? (plain[what]?.data ?? numbers[what])[0] : what);
     const targets = ["answer", ...slips.map((slip) => slip.value)].map(value);
     if (!apart(targets, GAP * tolerance) || !Object.values(plain).every(({ data }) => data.every(Number.isFinite))) continue;
     const given = inputs.map(({ name, dims, places }) => [name, { dims, data: numbers[name], places }]);
