@@ -1,4 +1,4 @@
-"""Questions with new numbers, in Python: every seed can be asked, the kernel answers, what cannot be drawn is refused."""
+"""New numbers for a question, in Python: each seed can be asked, the kernel answers, what cannot be drawn is not."""
 
 import json
 import re
