@@ -35,6 +35,7 @@ def go_on(x, gain):
     step("edges", torch.stack([y - gain, y + gain]), axes="2 F V")
     apart = torch.linspace(-1, 1, 5)[:, None, None] * torch.arange(1.0, 9)[:, None]
     step("flock", y + gain * apart, axes="P F V")
+    step("models", y + apart, axes="model F V")
     step("turned", y.T[None], axes="B V F")
     step("one", y[:, :1], axes="F N")
     step("past_one", past[:, 0], axes="T")
@@ -74,6 +75,15 @@ def test_the_picture_says_in_words_where_the_forecast_goes_on():
     assert re.findall("class='ts-key'[^>]*>([^<]+)", temp) == [
         SAY[key] for key in ("past", "future", "truth", "band", "particle")]
     assert max(float(x) for x in re.findall(r"<text[^>]* x='([\d.]+)'", temp)) < 270
+    ex.close()
+
+
+def test_particles_are_called_by_the_labels_of_their_axis():
+    names = ["a", "b", "c", "d", "e"]
+    ex = Explorer(go_on, {"x": Window(SERIES, 20), "gain": Slider(1.0, 0.0, 2.0)}, id="named", labels={"model": names},
+                  show=["models", Joined("x", "y", particles="models")])
+    assert ex._labels == {"model": names, "future+particles": [SAY["future"], *names]}
+    assert re.findall("class='ts-key'[^>]*>([^<]+)", ex.html)[-3:] == [SAY["past"], SAY["future"], "model"]
     ex.close()
 
 

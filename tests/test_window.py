@@ -64,6 +64,7 @@ def test_the_series_is_in_the_graph_and_a_page_sends_the_start():
     (lambda: Window(SERIES, 40), "length: expected a whole number from 1 to 39, got 40"),
     (lambda: Window(SERIES, 0), "length: expected a whole number from 1 to 39, got 0"),
     (lambda: Window(SERIES, 2.5), "length: expected a whole number from 1 to 39, got 2.5"),
+    (lambda: Window(SERIES, 8, drawn=0), "drawn: expected a whole number from 1 to 6, got 0"),
     (lambda: Window(SERIES, 8, start=33), "start: expected a whole number from 0 to 32, got 33"),
     (lambda: Window(SERIES, 8).check(True, "x"), "x: expected a whole number from 0 to 32, got True"),
     (lambda: Window(SERIES, 8).check(torch.tensor(-1), "x"), "x: expected a whole number from 0 to 32, got -1"),
@@ -84,6 +85,15 @@ def test_windows_that_do_not_fit_are_refused(make, message):
 def test_labels_that_do_not_fit_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         Explorer(look, {"x": Window(SERIES, 8), "y": Window(SERIES[:, 1], 3)}, title="Refused", labels=labels)
+
+
+def test_only_the_first_variables_are_drawn_small():
+    for drawn in (1, 2, 6):
+        ex = Explorer(lambda x: step("x", x, axes="T V"), {"x": Window(SERIES, 8, drawn=drawn)}, title=f"First {drawn}")
+        overview = re.search("ts-overview.*?</svg>", ex.html)[0]
+        assert overview.count("<polyline") == min(drawn, 2)
+        assert ex.values["x"].shape == (8, 2)
+        ex.close()
 
 
 @pytest.fixture(scope="module")

@@ -79,8 +79,9 @@ class Explorer(Element):
             raise failure("the first values", error) from error
         self._show = check_shown(trace, show)
         self._steps = {name: trace[name] for name in self._show}
-        curves = {axis: names for entry in self._joined.values() for axis, names in entry.labels(trace).items()}
-        self._labels = curves | check_labels(labels, self._steps.values(), self._inputs.values())
+        self._labels = check_labels(labels, self._steps.values(), self._inputs.values())
+        for entry in self._joined.values():
+            self._labels |= entry.labels(trace, self._labels)
         self._graphs = self._export()
         self._many = Many(self._graphs)
         self._claim = claim(self.id, self)

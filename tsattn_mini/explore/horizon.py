@@ -64,7 +64,7 @@ def _plot(x: Tensor, v: int, count: int, joined: Mapping, label: str, name: str,
         curves = (f"<polygon class='ts-band' data-from='{come}' data-back='{go}' data-by='{count}' "
                   f"data-points='{length - past + 1}' data-start='{past - 1}' "
                   f"points='{' '.join(there + back[::-1])}'/>") + curves
-    keys, bottom = _legend(kinds, width, TOP + height + 32)
+    keys, bottom = _legend(kinds, joined["each"], width, TOP + height + 32)
     inside = (
         f"<rect class='ts-horizon' x='{LEFT + now * width:g}' y='{TOP}' width='{(1 - now) * width:g}' "
         f"height='{height}'/>"
@@ -92,9 +92,9 @@ def _ticks(past: int, length: int, now: float, width: int, y: int) -> str:
                    for at, text in ticks)
 
 
-def _legend(kinds: Sequence[str], width: int, y: int) -> tuple[str, int]:
+def _legend(kinds: Sequence[str], each: str, width: int, y: int) -> tuple[str, int]:
     """A short piece of each kind of curve and its word, in as many rows as they need; and where the last row ends."""
-    say, x, out = words("joined"), LEFT, []
+    say, x, out = words("joined") | {"particle": each}, LEFT, []
     keys = [("ts-past", "past"), ("ts-future", "future")] + [("ts-truth", "truth")] * ("truth" in kinds)
     keys += [("ts-band", "band")] * ("low" in kinds) + [("ts-particle", "particle")] * ("particle" in kinds)
     for kind, key in keys:

@@ -163,11 +163,11 @@ def _tokens(at: str, name: str, kind: Tokens, text: str) -> str:
 def _window(at: str, name: str, kind: Window, start: int) -> str:
     """A slider over the start, a field for it, and above both the series in small with the window on it."""
     say, label = words("window"), escape(pretty(name))
-    x = kind.series.reshape(len(kind.series), -1)
+    x = kind.series.reshape(len(kind.series), -1)[:, :kind.drawn]
     every = max(1, len(x) // OVERVIEW)
     low, high = span(x)
     curves = "".join(f"<polyline class='ts-line ts-line{i % 6}' points='{unit_points(row[::every], low, high)}'/>"
-                     for i, row in enumerate(x.T[:6]))
+                     for i, row in enumerate(x.T))
     said = escape(say["series"].format(name=pretty(name), count=len(x), length=kind.length))
     return (f"<div class='ts-control ts-window' data-input='{escape(name)}'>"
             f"<svg class='ts-lines ts-overview' viewBox='0 0 1 1' preserveAspectRatio='none' role='img' "

@@ -1,6 +1,6 @@
 """Past and forecast as one tensor, for one picture: an entry of an explorer's `show`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,7 +27,8 @@ class Joined:
         future: the same with F in place of T, and the same variables.
         truth: what came instead, like `future`.
         band: as `future` behind an axis of two places: the lower and the upper edge.
-        particles: as `future` behind an axis of any size: a thin curve for each place.
+        particles: as `future` behind an axis of any size: a thin curve for each place, called by the axis and its
+            `labels` where that is not P.
         name: of the joined step, which holds every curve along T+F, each with the whole past before it.
     """
 
@@ -47,12 +48,14 @@ class Joined:
 
     def describe(self, steps: Mapping[str, Step]) -> dict:
         """What each curve is (`"future"`, `"truth"`, `"low"`, `"high"`, `"particle"`, in the order of the tensor), the
-        places of the past and of the whole, and the word of the variables."""
+        places of the past and of the whole, the word of the variables, and what one of the particles is called."""
         curves = ["future"] + ["truth"] * bool(self.truth) + ["low", "high"] * bool(self.band)
         curves += ["particle"] * (len(self._read(steps, "particles")[0]) if self.particles else 0)
         past, variables = self._read(steps, "past")
+        each = self._each(steps)
         return {"curves": curves, "past": past.shape[1], "variables": "".join(variables),
-                "length": past.shape[1] + self._read(steps, "future")[0].shape[1]}
+                "length": past.shape[1] + self._read(steps, "future")[0].shape[1],
+                "each": words("joined")["particle"] if each == "P" else each}
 
     def join(self, steps: Mapping[str, Step]) -> Tensor:
         """Name the joined step. Raises Misjoined where a step is missing or has other axes or sizes."""
@@ -70,12 +73,18 @@ class Joined:
         whole = both if len(both) > 1 else both[0]
         return step(self.name, whole if variables else whole[..., 0], axes=" ".join(axes), note=words("joined")["note"])
 
-    def labels(self, steps: Mapping[str, Step]) -> dict[str, list[str]]:
-        """The names of the curves, as `labels` of their axis."""
-        kinds, say = self.describe(steps)["curves"], words("joined")
-        names = [say[kind] for kind in kinds if kind != "particle"]
-        names += [f"{say['particle']} {i}" for i in range(kinds.count("particle"))]
+    def labels(self, steps: Mapping[str, Step], labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """The names of the curves, as `labels` of their axis; particles are called by the `labels` of their own."""
+        found = self.describe(steps)
+        kinds = found["curves"]
+        own = labels.get(self._each(steps), [f"{found['each']} {i}" for i in range(kinds.count("particle"))])
+        names = [words("joined")[kind] for kind in kinds if kind != "particle"] + list(own) * ("particle" in kinds)
         return {steps[self.name].axes.split()[0]: names} if len(kinds) > 1 else {}
+
+    def _each(self, steps: Mapping[str, Step]) -> str:
+        """The axis of the particles."""
+        one = steps[self.particles] if self.particles else None
+        return next((word for word, n in zip(one.axes.split(), one.shape, strict=True) if n > 1), "") if one else ""
 
     def _read(self, steps: Mapping[str, Step], part: str) -> tuple[Tensor, list[str]]:
         """A step as curves × time × variables, and the word of its variables where it has one."""

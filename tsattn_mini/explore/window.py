@@ -19,11 +19,13 @@ class Window:
         series: finite numbers, time first: "T" or "T V".
         length: places in the window, at least 1 and fewer than the series has.
         start: where the window first stands.
+        drawn: how many variables are drawn small, from the first on; at most 6. Time marks, say, need no curve.
     """
 
     series: Float[Tensor, "T ..."]
     length: int
     start: int = 0
+    drawn: int = 6
     kind: ClassVar[str] = "window"
 
     def __post_init__(self) -> None:
@@ -39,6 +41,8 @@ class Window:
             raise ValueError(f"series: expected finite numbers, got {self.series[at].item()} at index {at}")
         if not _whole(self.length) or not 1 <= self.length < len(self.series):
             raise ValueError(f"length: expected a whole number from 1 to {len(self.series) - 1}, got {self.length!r}")
+        if not _whole(self.drawn) or not 1 <= self.drawn <= 6:
+            raise ValueError(f"drawn: expected a whole number from 1 to 6, got {self.drawn!r}")
         object.__setattr__(self, "start", self.check(self.start, "start"))
 
     @property
