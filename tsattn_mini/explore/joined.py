@@ -68,10 +68,10 @@ class Joined:
                 raise Misjoined(f"show: {self.name!r} joins {past.shape[2]} variables along T = {past.shape[1]} and "
                                 f"F = {size[0]}, but step {one.name!r} has {one.axes} {one.shape}")
         ahead = torch.cat([x for x, _ in parts.values()])
-        both = torch.cat([past.expand(len(ahead), -1, -1), ahead], dim=1)
-        axes = ["+".join(parts)] * (len(both) > 1) + ["T+F", *variables]
-        whole = both if len(both) > 1 else both[0]
-        return step(self.name, whole if variables else whole[..., 0], axes=" ".join(axes), note=words("joined")["note"])
+        shape = [len(ahead)] * (len(ahead) > 1) + [past.shape[1] + size[0]] + [past.shape[2]] * len(variables)
+        axes = ["+".join(parts)] * (len(ahead) > 1) + ["T+F", *variables]
+        both = torch.cat([past.expand(len(ahead), -1, -1), ahead], dim=1).reshape(shape)
+        return step(self.name, both, axes=" ".join(axes), note=words("joined")["note"])
 
     def labels(self, steps: Mapping[str, Step], labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """The names of the curves, as `labels` of their axis; particles are called by the `labels` of their own."""
