@@ -110,6 +110,14 @@ def test_scores_sections_to_reread_and_states_follow_every_answer(opened):
     assert page.locator("[data-reread]").text_content() == SAY["rereadNone"]
 
 
+def test_what_is_solved_in_another_tab_is_solved_here(opened):
+    page = opened()
+    other = page.context.new_page()
+    other.goto(page.url)
+    answer(other, "96-hard", "1")
+    expect(page.locator(".ts-desk [data-score]")).to_have_text(SAY["score"].format(solved=1, tried=1, all=9))
+
+
 def test_filters_leave_what_fits_all_of_them_and_say_how_many(opened):
     page = opened()
     count = page.locator("[data-count]")
