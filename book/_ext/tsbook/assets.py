@@ -21,7 +21,7 @@ MATHJAX = {
     "node_modules/mathjax/LICENSE": "vendor/mathjax/LICENSE",
     "node_modules/@mathjax/mathjax-newcm-font/chtml": "vendor/mathjax/mathjax-newcm-font/chtml",
 }
-LIVE = re.compile(r"""class=['"]ts-(explorer|question|claims)\b""")
+LIVE = re.compile(r"""class=['"](?:simple )?ts-(explorer|question|claims|term|glossary)\b""")
 
 
 class AssetMissing(SphinxError):

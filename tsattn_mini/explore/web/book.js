@@ -5,8 +5,12 @@ import { link } from "./link.js";
 import { mountQuestion } from "./question.js";
 import { graphBackend } from "./runtime.js";
 import { mountSelfTest } from "./self_test/page.js";
+import { mountSorting } from "./sorting.js";
+import { mountTerms } from "./terms.js";
 
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
 for (const element of document.querySelectorAll("[data-self-test]")) mountSelfTest(element);
 for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element, graphBackend);
 for (const form of document.querySelectorAll("[data-claims]")) mountClaims(form);
+mountTerms();
+mountSorting();
