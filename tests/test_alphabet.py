@@ -1,8 +1,7 @@
 """The words for the letters of axes: those of the notation page, and those of the paper at hand."""
 
-import re
-
 import torch
+import yaml
 from browsing import ROOT
 
 from tsattn_mini import record, step
@@ -16,18 +15,11 @@ ZOO = {"Informer": "zoo.prob_sparse", "Autoformer": "zoo.autoformer", "FEDformer
 
 
 def tables():
-    """Paper → the letters that the tables of axes on the notation page give it."""
-    page = (ROOT / "book/notation.md").read_text("utf8").partition("## Tensors")[0]
-    of_all, kite, engram, _ = re.split("in KITE|in Engram|in the zoo", page, maxsplit=3)
-    rows = re.findall(r"^\| `([\w+]+)` \|.*\| (\w+) \| \d+ \|$", page, re.M)
-    return {"any": letters_of(of_all), "kite": letters_of(kite), "engram": letters_of(engram),
-            **{ZOO[model]: {letter for letter, other in rows if other == model} for _, model in rows if model in ZOO}}
-
-
-def letters_of(table):
-    """The first column of one of the tables of axes on the notation page."""
-    pairs = re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", table, re.M)
-    return {letter for pair in pairs for letter in pair if letter}
+    """Paper → the letters that the notation page's tables of axes give it."""
+    found = {}
+    for axis in yaml.safe_load((ROOT / "book/axes.yaml").read_text("utf8")):
+        found.setdefault(ZOO.get(axis["of"], axis["of"]), set()).update(axis["letters"])
+    return found
 
 
 def test_every_letter_of_the_notation_page_has_words_and_no_other():

@@ -45,16 +45,16 @@ class Glossary(SphinxDirective):
         inside, _ = self.parse_inline(term.means)
         text = nodes.paragraph("", "", *inside, nodes.Text(" "))
         for i, code in enumerate(term.symbols):
-            text += [nodes.Text(", " if i else ""), self.symbol(code, term.lesson)]
+            text += [nodes.Text(", " if i else ""), self.symbol(code, term)]
         text += nodes.Text(" ")
         text += nodes.inline("", "Lesson ", lesson_link(self.env, term.lesson), classes=["ts-lesson"])
         return nodes.definition_list_item("", name, nodes.definition("", text))
 
-    def symbol(self, code, lesson):
+    def symbol(self, code, term):
         """A symbol's name, as a link to its row of the notation page."""
-        found = lexicon.meant(self.known, code, lesson)
+        found = lexicon.meant(self.known, code, term.lesson)
         if found is None:
-            raise lexicon.BadEntry(f"glossary: no symbol {code!r} in lesson {lesson}")
+            raise lexicon.BadEntry(f"{term.term}: no symbol {code!r} in lesson {term.lesson}")
         return link(self.env.app.builder, GLOSSARY, found, nodes.literal("", code))
 
 

@@ -33,6 +33,8 @@ class Marker:
     def paragraph(self, paragraph):
         """Mark the words and names of a paragraph that its section has not marked yet."""
         section, folded = place(paragraph)
+        for holder in list(paragraph.findall(lambda n: isinstance(n, RUNNING))):
+            join_texts(holder)
         for node in list(paragraph.findall(lambda n: isinstance(n, nodes.Text | nodes.literal))):
             if not isinstance(node.parent, RUNNING):
                 continue
@@ -65,6 +67,18 @@ class Marker:
         first = (entry.key, folded) not in self.stops
         self.stops.add((entry.key, folded))
         return link(self.builder, self.page, entry, child, first)
+
+
+def join_texts(holder):
+    """One text where there were several in a row: a parser ends one at each line."""
+    children = []
+    for node in holder.children:
+        if children and isinstance(node, nodes.Text) and isinstance(children[-1], nodes.Text):
+            children[-1] = nodes.Text(children[-1].astext() + node.astext())
+        else:
+            children.append(node)
+    holder.children = []
+    holder.extend(children)
 
 
 def above(node):
@@ -100,7 +114,9 @@ def mark(app, doctree, docname):
 
 
 def digest_entries(app, config):
-    """Every page is written anew when an entry changes."""
+    """A build reads the files once; every page is written anew when an entry changes."""
+    lexicon.terms.cache_clear()
+    lexicon.symbols.cache_clear()
     book = Path(app.srcdir, BOOK)
     files = sorted([*book.glob("glossary/*.yaml"), *book.glob("symbols/*.yaml")])
     config.tsbook_entries = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
