@@ -74,12 +74,13 @@ function makeCard() {
   return { box, say, more };
 }
 
-// Below the line of the word, or above it where the window ends; the box scrolls with the text.
-function put(box, term) {
-  const line = term.getClientRects()[0], from = box.offsetParent.getBoundingClientRect();
-  const { width, height } = box.getBoundingClientRect(), wide = document.documentElement.clientWidth;
-  const left = Math.max(EDGE, Math.min(line.left, wide - width - EDGE));
-  const below = line.bottom + GAP + height <= innerHeight || line.top - GAP - height < 0;
-  box.style.left = `${left - from.left}px`;
-  box.style.top = `${(below ? line.bottom + GAP : line.top - GAP - height) - from.top}px`;
+// Below the line of the word, or above it where the window ends; the card scrolls with the text.
+function put(card, term) {
+  card.style.left = card.style.top = "0";
+  const line = term.getClientRects()[0], from = card.getBoundingClientRect();
+  const left = Math.max(EDGE, Math.min(line.left, document.documentElement.clientWidth - from.width - EDGE));
+  const above = line.top - GAP - from.height, below = line.bottom + GAP;
+  const top = below + from.height <= innerHeight || above < 0 ? below : above;
+  card.style.left = `${left - from.left}px`;
+  card.style.top = `${top - from.top}px`;
 }
