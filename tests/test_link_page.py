@@ -59,15 +59,29 @@ def visit(browser, folder, request):
 both_ways = pytest.mark.parametrize("visit", ["http", "file"], indirect=True)
 
 
+WRITTEN = """([id, moved]) => {
+  const near = (a, b) => Array.isArray(a) ? a.every((v, i) => near(v, b[i]))
+    : typeof a === "number" ? Math.abs(a - b) < 1e-6 : a === b;
+  try {
+    const letters = atob(new URLSearchParams(location.search).get("s").replaceAll("-", "+").replaceAll("_", "/"));
+    const states = JSON.parse(new TextDecoder().decode(Uint8Array.from(letters, c => c.charCodeAt(0))));
+    return Object.entries(moved).every(([name, value]) => near(value, states[id][name]));
+  } catch {
+    return false;
+  }
+}"""
+
+
 def linked(states):
     text = states if isinstance(states, str) else json.dumps(states)
     return "?s=" + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def move(live, moved):
+    """Set inputs to what they did not hold at first, and wait until the address says so."""
     for name, value in moved.items():
         ask(live.at, "(el, name, value) => el.explorer.set(name, value).then(() => 1)", name, value)
-    live.page.wait_for_timeout(500)
+    live.page.wait_for_function(WRITTEN, arg=[live.spec["id"], moved])
 
 
 def inputs(live):
@@ -114,7 +128,7 @@ def test_reset_takes_the_state_out_of_the_address_and_leaves_the_rest(visit):
     assert "s=" in live["all"].page.url
     for one in live.values():
         one.at.locator("[data-reset]").press("Enter")
-        one.page.wait_for_timeout(500)
+    live["all"].page.wait_for_function("!location.search.includes('s=')")
     url = live["all"].page.url
     assert "s=" not in url
     assert "talk" in url
