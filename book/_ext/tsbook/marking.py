@@ -42,22 +42,22 @@ class Marker:
                 self.text(node, section, folded)
                 continue
             symbol = lexicon.meant(self.symbols, lexicon.basename(node.astext()), self.lesson)
-            if symbol and self.free(symbol, section):
+            if symbol and self.free(symbol, section, folded):
                 node.replace_self(self.link(symbol, node.deepcopy(), folded))
 
     def text(self, node, section, folded):
         text, end, inside = node.astext(), 0, []
         for found in self.pattern.finditer(text):
             term = self.terms[found.lastindex - 1]
-            if self.free(term, section):
+            if self.free(term, section, folded):
                 inside += [nodes.Text(text[end:found.start()]), self.link(term, nodes.Text(found[0]), folded)]
                 end = found.end()
         if inside:
             node.parent.replace(node, [*inside, nodes.Text(text[end:])])
 
-    def free(self, entry, section):
+    def free(self, entry, section, folded):
         """Whether `entry` is still to be marked in this section; from now on it is marked."""
-        where = (entry.key, "page" if isinstance(entry, lexicon.Term) and entry.once else section)
+        where = (entry.key, folded if isinstance(entry, lexicon.Term) and entry.once else section)
         new = where not in self.seen
         self.seen.add(where)
         return new
