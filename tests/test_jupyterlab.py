@@ -13,6 +13,7 @@ from live import Live, ask, shown_arrays
 from sample_questions import CHAIN, KEPT
 
 from tsattn_mini.explore.element import words
+from tsattn_mini.questions.lesson01 import QUESTIONS
 
 pytestmark = pytest.mark.browser
 LESSON = "01_attention_by_hand"
@@ -105,6 +106,21 @@ def test_a_question_answers_in_a_notebook_too(lab):
         heard.add((says.get_attribute("data-verdict"), says.inner_text()))
     assert len(heard) == question.get_by_role("radio").count() > 1
     assert sorted(verdict for verdict, _ in heard).count("right") == 1
+
+
+def test_the_kernel_answers_new_numbers_as_python_does(lab):
+    question, one = lab.locator("[data-question='01-dot']"), next(q for q in QUESTIONS if q.id == "01-dot").at(1)
+    question.get_by_role("button", name=words("draw")["new"]).press("Enter")
+    question.get_by_text(words("draw")["seed"].format(seed=1)).wait_for()
+    assert question.locator("legend").inner_text() == one.text
+    says, typed = question.locator(".ts-q-feedback"), question.get_by_role("textbox")
+    for number, why in ((one.answer(), one.right), *((s.number(), s.feedback) for s in one.slips.values())):
+        typed.fill(str(number))
+        typed.press("Enter")
+        assert says.inner_text().endswith(why)
+    question.get_by_role("button", name=words("draw")["first"]).press("Enter")
+    question.get_by_text(words("draw")["atFirst"]).wait_for()
+    assert question.locator("legend").inner_text() != one.text
 
 
 def test_the_step_bar_and_what_is_taken_home_work_in_a_notebook_too(lab):
