@@ -184,9 +184,11 @@ def test_a_file_that_is_none_is_refused_by_name_and_changes_nothing(opened):
 
 def test_progress_is_cleared_after_a_second_thought_only(opened):
     page = opened()
-    answer(page, "96-hard", "1")
     drawer(page, "tools")
     ask = page.get_by_role("button", name=SAY["clear"])
+    ask.click()
+    assert page.locator("[data-told]").inner_text() == SAY["clearNone"]
+    answer(page, "96-hard", "1")
     for leave in (lambda: page.keyboard.press("Escape"), page.get_by_role("button", name=SAY["clearNot"]).click):
         ask.press("Enter")
         expect(page.get_by_role("dialog")).to_contain_text(SAY["clearText"].format(tried=1, solved=1))

@@ -45,6 +45,10 @@ export function tools(root, items) {
 
   root.querySelector("[data-clear]").addEventListener("click", () => {
     const all = Object.values(progress());
+    if (!all.length) {
+      told.textContent = say.clearNone;
+      return;
+    }
     const counts = { tried: all.length, solved: all.filter(({ right }) => right).length };
     dialog.querySelector("[data-clear-text]").textContent = fill(say.clearText, counts);
     dialog.returnValue = "";
