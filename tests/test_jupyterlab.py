@@ -96,6 +96,15 @@ def test_the_kernel_measures_the_influences_that_the_page_measures(lab, browser,
     live.settled("a move after measuring", causal_mask=False)
 
 
+def test_what_stays_in_sight_on_a_page_stays_in_sight_in_a_notebook(lab):
+    explorer = lab.locator("[data-explorer='attention-four-by-four']")
+    explorer.locator(".ts-title").evaluate("title => title.scrollIntoView()")
+    height, end = explorer.evaluate(
+        "el => [el.offsetHeight, el.querySelector('.ts-dock').getBoundingClientRect().bottom]")
+    assert height > 900, "the explorer is taller than the window"
+    assert end <= 900
+
+
 def test_a_question_answers_in_a_notebook_too(lab):
     question = lab.locator("[data-question]").first
     says = question.locator(".ts-q-feedback")

@@ -13,6 +13,7 @@ export function presets({ element, spec, setAll }) {
       sheet.querySelector(".ts-answer").hidden = !answered;
       sheet.querySelector("[data-guess]").hidden = answered;
       buttons[sheet.dataset.sheet].setAttribute("aria-expanded", open);
+      if (open) sheet.scrollIntoView({ block: "nearest" }); // where a page cannot keep it in sight
     }
   }
 
