@@ -1,5 +1,9 @@
-"""Directives of the page of claims: `{claims} 003` lists the rows of one file, `{claims-count}` counts all of them."""
+"""Directives of the page of claims: `{claims} 003` lists the rows of one file, `{claims-count}` counts all of them.
 
+A row links to the questions that are built on its claim, as self_test.py gathers them.
+"""
+
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -7,19 +11,21 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tsbook.claims_html import claim_part, claim_row, filter_html, register, say, test_id
+from tsbook.claims_html import claim_part, claim_questions, claim_row, filter_html, register, say, test_id
 from tsbook.ledger import count, heading, read
+from tsbook.self_test import lessons
 
-FOLDER, QUESTIONS = "book/claims", "tsattn_mini/questions"
+FOLDER = "book/claims"
+BUILT_ON = re.compile(r"<fieldset [^>]*?data-claims='([0-9 ]*)'")
 
 
 class ClaimsDirective(SphinxDirective):
     """What both directives need."""
 
     def files(self):
-        """The claims of every file by the file's name; the page is read again when these or the questions change."""
+        """The claims of every file by the file's name; the page is read again when one of them changes."""
         paths = sorted(Path(self.env.srcdir, FOLDER).glob("*.yaml"))
-        for path in [*paths, *Path(self.env.srcdir, QUESTIONS).glob("*.py")]:
+        for path in paths:
             self.env.note_dependency(str(path))
         try:
             return {path.stem: read(path) for path in paths}
@@ -34,6 +40,7 @@ class Claims(ClaimsDirective):
 
     def run(self):
         files = self.files()
+        self.env.tsbook_self_tests.add(self.env.docname)  # written anew when a question has changed
         if self.arguments[0] not in files:
             raise self.error(f"claims: expected one of {list(files)}, got {self.arguments[0]}")
         return [self.row(claim) for claim in files[self.arguments[0]].values()]
@@ -42,7 +49,7 @@ class Claims(ClaimsDirective):
         row = claim_row(number=claim.number, verdict=claim.verdict)
         row += [self.part(name, text) for name, text in
                 (("says", claim.claim), ("teach", claim.teach), ("note", claim.note)) if text]
-        row += self.part("where", say()["aside"].format(reason=claim.aside)) if claim.aside else self.where(claim)
+        row += self.where(claim)
         return row
 
     def part(self, name, text):
@@ -53,15 +60,12 @@ class Claims(ClaimsDirective):
 
     def where(self, claim):
         """Where the claim is shown, what proves it and which questions are built on it, a line each."""
-        part = claim_part(name="where")
-        for name, links in (("shown", [self.place(*place) for place in claim.places]),
-                            ("proved", [test_id(test) for test in claim.tests]),
-                            ("asked", [self.link(lesson, f"question-{id}", [nodes.Text(id)])
-                                       for id, lesson in questions_on(claim.number)])):
-            line = nodes.paragraph()
-            for i, link in enumerate(links):
-                line += [nodes.Text(", " if i else say()[name]), link]
-            part += line if links else []
+        if claim.aside:
+            part = self.part("where", say()["aside"].format(reason=claim.aside))
+        else:
+            part = claim_part("", listed("shown", [self.place(*place) for place in claim.places]),
+                              listed("proved", [test_id(test) for test in claim.tests]), name="where")
+        part += claim_questions(number=claim.number)
         return part
 
     def place(self, lesson, anchor):
@@ -71,11 +75,7 @@ class Claims(ClaimsDirective):
         if words is None:
             raise ExtensionError(f"claims: {lesson} has no heading or target for #{anchor}")
         shown, _ = self.state.inline_text(f"{lesson[:2]} · {words.removeprefix(f'{lesson[:2]} · ')}", self.lineno)
-        return self.link(lesson, anchor, shown)
-
-    def link(self, lesson, anchor, shown):
-        page = self.env.app.builder.get_relative_uri(self.env.docname, f"lessons/{lesson}")
-        return nodes.reference("", "", *shown, refuri=f"{page}#{anchor}", internal=True)
+        return link(self.env.app.builder, self.env.docname, f"lessons/{lesson}", anchor, shown)
 
 
 class ClaimsCount(ClaimsDirective):
@@ -86,13 +86,29 @@ class ClaimsCount(ClaimsDirective):
         return [nodes.raw("", filter_html(count(claims)), format="html")]
 
 
-def questions_on(number):
-    """(id, lesson) of every question that is built on claim `number`, in the order of the lessons."""
-    from tsattn_mini.questions import all_questions  # torch takes seconds: only where the page is built
-    return [(q.id, q.lesson) for q in all_questions() if q.lesson and number in q.claims]
+def listed(name, links):
+    """One line: the words `name` of the page, then the links."""
+    line = nodes.paragraph()
+    for i, one in enumerate(links):
+        line += [nodes.Text(", " if i else say()[name]), one]
+    return line
+
+
+def link(builder, docname, page, anchor, shown):
+    return nodes.reference("", "", *shown, refuri=f"{builder.get_relative_uri(docname, page)}#{anchor}", internal=True)
+
+
+def link_questions(app, doctree, docname):
+    """Put the questions of each claim where they belong, now that all lessons are read."""
+    for place in list(doctree.findall(claim_questions)):
+        links = [link(app.builder, docname, lesson, f"question-{one.id}", [nodes.Text(one.id)])
+                 for lesson, questions in lessons(app.env) for one in questions
+                 if str(place["number"]) in BUILT_ON.match(one.html)[1].split()]
+        place.replace_self([listed("asked", links)] if links else [])
 
 
 def setup(app):
     register(app)
+    app.connect("doctree-resolved", link_questions)
     app.add_directive("claims", Claims)
     app.add_directive("claims-count", ClaimsCount)

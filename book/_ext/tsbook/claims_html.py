@@ -7,7 +7,7 @@ from docutils import nodes
 from tsbook.ledger import VERDICTS
 
 FILTER = """<ul class="ts-verdicts">{counts}</ul>
-<form class="ts-claims" data-claims role="search" autocomplete="off">
+<form class="ts-claims" data-ledger role="search" autocomplete="off">
 <label>{verdict} <select name="verdict"><option value="">{all}</option>{options}</select></label>
 <label>{words} <input type="search" name="words"></label>
 <p role="status">{found}</p>
@@ -17,6 +17,10 @@ FILTER = """<ul class="ts-verdicts">{counts}</ul>
 
 class claim_row(nodes.General, nodes.Element):
     """One claim with its verdict; its children are what it says, what is right and where that is shown."""
+
+
+class claim_questions(nodes.General, nodes.Element):
+    """Stands for the questions that are built on a claim until all lessons are read."""
 
 
 class claim_part(nodes.General, nodes.Element):
@@ -76,4 +80,5 @@ def register(app):
     """Tell Sphinx how the nodes are written."""
     others = dict.fromkeys(("latex", "text", "texinfo", "man"), (nothing, nothing))
     app.add_node(claim_row, html=(open_row, close("article")), **others)
+    app.add_node(claim_questions)
     app.add_node(claim_part, html=(open_part, close("div")), **others)

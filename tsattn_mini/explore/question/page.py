@@ -20,7 +20,8 @@ def render(question: Any) -> str:
     data = json.dumps({"kind": question.kind, **question.data()}, ensure_ascii=False).replace("<", "\\u003c")
     return (f"<fieldset class='ts-question' id='question-{question.id}' data-question='{question.id}' "
             f"data-lesson='{question.lesson or question.id[:2]}' data-kind='{question.kind}' "
-            f"data-difficulty='{question.difficulty}' data-lm-suppress-shortcuts='true' "
+            f"data-difficulty='{question.difficulty}' data-claims='{' '.join(map(str, question.claims))}' "
+            f"data-lm-suppress-shortcuts='true' "
             f"disabled><legend>{inline(question.text)}</legend><p class='ts-q-note'>{note}</p>{question.controls()}"
             f"<div class='ts-q-row'><button type='button'>{say[question.button]}</button>"
             f"<span class='ts-q-status'></span></div>{question.more()}"

@@ -11,6 +11,6 @@ import { mountTerms } from "./terms.js";
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
 for (const element of document.querySelectorAll("[data-self-test]")) mountSelfTest(element);
 for (const element of document.querySelectorAll("[data-question]")) mountQuestion(element, graphBackend);
-for (const form of document.querySelectorAll("[data-claims]")) mountClaims(form);
+for (const form of document.querySelectorAll("[data-ledger]")) mountClaims(form);
 mountTerms();
 mountSorting();

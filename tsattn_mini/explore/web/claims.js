@@ -31,6 +31,6 @@ export function mountClaims(form) {
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", show);
-  form.dataset.claims = "ready";
+  form.dataset.ledger = "ready";
   show();
 }
