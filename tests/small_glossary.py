@@ -12,7 +12,8 @@ from tsattn_mini.figures import Table
 CONF = f"""
 import sys
 sys.path.append({str(ROOT / "book/_ext")!r})
-extensions = ["myst_nb", *("tsbook." + part for part in ("notes", "cards", "glossary", "symbols", "marking"))]
+from tsbook import cards, glossary, marking, notes, symbols
+extensions = ["myst_nb"]
 nb_execution_mode = "off"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -26,6 +27,8 @@ html_copy_source = html_use_index = False
 
 
 def setup(app):
+    for part in (notes, cards, glossary, symbols, marking):
+        part.setup(app)
     app.connect("html-page-context", drop_scripts_of_the_theme)
 
 

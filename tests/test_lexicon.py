@@ -49,6 +49,13 @@ def test_anchors_are_unique():
     assert [key for key, count in keys.items() if count > 1] == []
 
 
+def test_the_notation_page_has_every_table():
+    page = (ROOT / "book/notation.md").read_text("utf8")
+    papers = {axis["of"] if axis["of"] in ("any", "kite", "engram") else "zoo" for axis in AXES}
+    assert set(re.findall(r"^```{axes} (\w+)$", page, re.M)) == papers
+    assert set(re.findall(r"^```{symbols} (\w+)$", page, re.M)) == {symbol.part for symbol in SYMBOLS}
+
+
 def test_a_spelling_means_one_word():
     spelled = Counter(name.lower() for term in TERMS for name in (term.term, *term.also, *term.forms))
     assert [name for name, count in spelled.items() if count > 1] == []
