@@ -50,6 +50,7 @@ WATCH = """el => {
   const tick = () => { frame = performance.now(); task.port2.postMessage(0); };
   requestAnimationFrame(tick);
 }"""
+ALOFT = "node => scrollBy({ top: node.getBoundingClientRect().top - 160, behavior: 'instant' })"  # pictures in sight
 ANSWER = """async (el, [name, value]) => {
   await el.explorer.ready;
   const start = performance.now();
@@ -87,7 +88,7 @@ def drag(page, id, input):
     explorer.evaluate(ANSWER, [input["name"], elsewhere(input)])
     explorer.evaluate(WATCH)
     target = explorer.locator(f"[data-input='{input['name']}'] input").first
-    target.scroll_into_view_if_needed()
+    target.evaluate(ALOFT)
     box, slider = target.bounding_box(), input["kind"] == "slider"
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     reach = 0.45 * box["width"] if slider else 60
