@@ -44,7 +44,10 @@ CHOOSE = """async (el, step, i) => {
     await new Promise(later => setTimeout(later));
   }
   const took = performance.now() - start;
-  await new Promise(later => setTimeout(later, 300));
+  while (el.querySelector("[data-sway]").ariaBusy === "true") {
+    if (performance.now() - start > 18000) throw new Error("the influences are still being measured");
+    await new Promise(later => setTimeout(later));
+  }
   const all = (where, what) => [...el.querySelectorAll(where)].map(what);
   return { took, marks: (MARKS)(el), said: el.querySelector("[data-sway]").innerText,
     list: all("[data-sway] li", item => item.textContent), titles: all("[data-input] [title]", field => field.title) };

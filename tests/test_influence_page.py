@@ -323,6 +323,10 @@ def test_every_other_option_of_a_choice_is_a_jump_of_its_own_size(live):
     sentence = SAY["leaps"].format(leaps=", ".join(leap.format(where=where) for where in wheres))
     assert sentence in found["list"]
     assert any(title.endswith(sentence) for title in found["titles"])
+    line = live["discrete"].box("how").locator(".ts-sway-dial").evaluate(
+        "mark => [getComputedStyle(mark).borderBottomStyle, parseFloat(getComputedStyle(mark).borderBottomWidth)]")
+    assert line[0] == "double"
+    assert line[1] >= 3  # thinner, two lines look like one
 
 
 def test_a_piece_is_taken_out_of_its_place_and_the_others_stay(live):

@@ -44,6 +44,7 @@ export function influence(store) {
     turn++;
     mark();
     marks.clear();
+    tell.busy(false);
     tell.hint();
   }
 
@@ -56,6 +57,7 @@ export function influence(store) {
     const ask = (moves) => inIdle(moves, (some) => backend.many(base, some, step.name), backend.atOnce, still);
     if (again) known = {};
     else tell.value(step, i, store.values()[step.name][i]);
+    tell.busy(true);
     try {
       const tried = known[step.name] ?? await trials(step, base, ask);
       if (!tried || !still()) return;
@@ -63,9 +65,11 @@ export function influence(store) {
       const found = tried.list.map((handle) => ({ handle, ...(handle.skipped ? { kind: "skipped" } : sway(handle, tried.now, i, step.type === "int64")) }));
       show(step, i, tried, found);
       if (await suspects(found, tried, i, ask) && still()) show(step, i, tried, found);
-      if (still() && unseen()) measure(true); // the page was scrolled meanwhile
+      if (still() && unseen()) await measure(true); // the page was scrolled meanwhile
     } catch (error) {
       if (still()) tell.failed(error);
+    } finally {
+      if (still()) tell.busy(false);
     }
   }
 

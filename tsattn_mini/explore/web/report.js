@@ -24,6 +24,7 @@ export function report(element, spec) {
   const value = (step, i, v) => fill(say.value, { place: name(step, i), value: exact(v) });
 
   return {
+    busy: (on) => line.setAttribute("aria-busy", on), // a listener hears the words once they are final
     hint: () => put(say.hint),
     value: (step, i, v) => put(`${value(step, i, v)}. ${say.measuring}`),
     failed: ({ message }) => put(fill(say.failed, { why: message })),
