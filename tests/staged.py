@@ -13,8 +13,11 @@ from tsattn_mini.explore.explorer import Explorer
 
 
 @contextmanager
-def made_by(lesson):
-    """By id, the explorers that the cells of a lesson make; torch keeps the lesson's settings meanwhile."""
+def made_by(lesson, until=None):
+    """By id, the explorers that the cells of a lesson make; torch keeps the lesson's settings meanwhile.
+
+    With `until` no cell runs after the one that makes this explorer.
+    """
     path = ROOT / "lessons" / f"{lesson}.ipynb"
     made, dtype = {}, torch.get_default_dtype()
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -24,13 +27,15 @@ def made_by(lesson):
         # The page brings the graphs that are compared, so none is exported here.
         patch.setattr(Explorer, "_export", lambda explorer: made.setdefault(explorer.id, explorer) and {})
         namespace = {"__name__": path.stem}
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code":
-                exec(compile(cell.source, f"{path.name}:{cell.id}", "exec"), namespace)
-        yield made
-    for explorer in made.values():
-        explorer.close()
-    torch.set_default_dtype(dtype)
+        try:
+            for cell in nbformat.read(path, as_version=4).cells:
+                if cell.cell_type == "code" and until not in made:
+                    exec(compile(cell.source, f"{path.name}:{cell.id}", "exec"), namespace)
+            yield made
+        finally:
+            for explorer in made.values():
+                explorer.close()
+            torch.set_default_dtype(dtype)
 
 
 @contextmanager
