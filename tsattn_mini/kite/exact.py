@@ -204,7 +204,8 @@ def two_point_share(p: Number) -> Float[Tensor, ""]:
         ValueError: p not between 0 and 1.
     """
     _above_zero(p=p, **{"1 - p": 1 - p})
-    log_odds = torch.logit(torch.as_tensor(p, dtype=torch.float64))
+    p = p if isinstance(p, Tensor) else torch.tensor(p, dtype=torch.float64)
+    log_odds = (p / (1 - p)).log()
     return torch.special.ndtr(log_odds.sign() * (2 * log_odds.abs()).sqrt())
 
 

@@ -143,7 +143,8 @@ QUESTIONS = [
                 "But multiply out: q W1 kᵀ + s · q W2 kᵀ. Something *is* added, s times a second score.",
                 slip="claim 87"),
             "bias": Option("It adds a bias: the larger s_ij, the larger the score.",
-                "A bias would know nothing of q_i and k_j. Here the same s_ij lifts one pair and lowers another."),
+                "A bias would know nothing of q_i and k_j. Here s · q W2 kᵀ is added: the same s_ij lifts one pair and "
+                "lowers another."),
             "content": Option("It adds s_ij times a second score of q_i and k_j, of either sign.",
                 "Additive, but content: it needs both q_i and k_j, and vanishes at s_ij = 0. Eq. 13 will add a "
                 "plain bias as well."),
@@ -163,7 +164,8 @@ QUESTIONS = [
             "rank": Option("Term by term and exactly, if W1 and W2 have rank d at most.",
                 "The expansion is an identity; the factors limit which matrices can occur."),
             "never": Option("No, the two branches have different keys.",
-                "They may differ: W1 and W2 are two matrices, each the product of its own query and key part."),
+                "They may: W1 and W2 are two matrices, each the product of its own query and key part. Multiplied out, "
+                "the terms agree, if both have rank d at most."),
         }),
     choice(
         id="09-zero", lesson=LESSON, answer=_zero, claims=(67, 74, 88),
@@ -185,9 +187,10 @@ QUESTIONS = [
              "weights become …",
         options={
             "closed": Option("0, 0, 0: nothing is relevant, so nothing is attended to.",
-                "A softmax row adds up to 1. It cannot say \"none of them\".", slip="claim 77"),
+                "A softmax row adds up to 1. It cannot say \"none of them\": log δ is added to all three and cancels.",
+                slip="claim 77"),
             "uniform": Option("equal: without a prior all keys look alike.",
-                "The scores are still there; the gate gives the same log δ to each of them."),
+                "The scores are still there: the gate gives the same log δ to each of them, and that cancels."),
             "plain": Option("(.844, .114, .042), as if there were no prior.",
                 "log δ is added to all three and cancels. The row in which the prior objects to everything is "
                 "the one it leaves alone."),
@@ -221,10 +224,10 @@ QUESTIONS = [
                 "Both q and k stand in it, so each pair gets a number of its own, of either sign."),
         },
         right={
-            "pair": "another number for each pair",
-            "covariate": "another number for each covariate, the same for all states",
-            "state": "another number for each state, the same for all covariates",
-            "same": "the same number for all",
+            "pair": "one number per pair",
+            "covariate": "one number per covariate",
+            "state": "one number per state",
+            "same": "the same for all",
         },
         pairs=(
             Pair("branch", "same", "That would be a bias. q and k both stand in s · q W2 kᵀ: content."),

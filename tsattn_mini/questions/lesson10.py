@@ -1,16 +1,19 @@
 """Check questions of lesson 10, flow and source."""
 
 import torch
+from torch import Tensor
 
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini import step
+from tsattn_mini.explore.question import Draw, Option, Pair, Show, Slip, choice, match, number
 from tsattn_mini.kite import exact
 from tsattn_mini.kite.flow import euler, flow_loss
-from tsattn_mini.kite.source import coverage
 
 LESSON = "10_flow_and_source"
+WIDTHS = {"squeeze": (1.0, 0.1), "keep": (1.0, 1.0), "stretch": (0.1, 1.0)}  # of the source and of the target
+ENDS = {"one": 1.0, "stretched": 3.08, "squeezed": 0.31, "kept": 1.25}
 
 
-def _t(*numbers: float) -> torch.Tensor:
+def _t(*numbers: float) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
@@ -27,21 +30,23 @@ def _one_step() -> str:
     return "point"
 
 
-def _growth(source: float, target: float) -> float:
-    return float(exact.error_growth(_t(source), _t(target)))
+def _median_share(p: Tensor) -> Tensor:
+    step("root", (2 * (p / (1 - p)).log()).sqrt(), axes="")
+    return exact.two_point_share(p)
 
 
-def _error() -> str:
-    end = _growth(1.0, 0.1)
-    return "shrinks" if end < 0.99 else "grows" if end > 1.01 else "stays"
+def _errors() -> dict[str, str]:
+    """Where a constant error of 1 ends, for three pairs of widths: one of the offered numbers."""
+    ends = {way: float(exact.error_growth(_t(*widths)[0], _t(*widths)[1])) for way, widths in WIDTHS.items()}
+    return {way: min(ENDS, key=lambda name: abs(ENDS[name] - end)) for way, end in ends.items()}
 
 
-def _sigma(misses: tuple[float, ...] = (0.2, -1.0)) -> float:
-    """The width at which the coverage loss of these misses is smallest, to a thousandth."""
-    widths = torch.arange(0.15, 2.0, 0.001, dtype=torch.float64)
-    y = _t(*misses)[:, None].expand(-1, 1)
-    losses = torch.stack([coverage(y, torch.zeros_like(y), w.expand(len(y), 1)).mean() for w in widths])
-    return float(widths[losses.argmin()])
+def _width(miss: Tensor) -> Tensor:
+    """The width at which the coverage loss is smallest; tests/test_kite_questions.py looks for it on a grid."""
+    step("absolute", miss.abs().mean(), axes="")
+    step("deviation", miss.std(), axes="")
+    squares = step("squares", miss.square(), axes="F")
+    return step("variance", squares.mean(), axes="").sqrt()
 
 
 def _rank() -> str:
@@ -57,84 +62,101 @@ def _rank() -> str:
 
 QUESTIONS = [
     choice(
-        id="10-crossing", lesson=LESSON, answer=_crossing,
+        id="10-crossing", lesson=LESSON, answer=_crossing, difficulty=1,
         text="Two lines cross at (place 0, s = ½): one goes up with velocity +2, one down with −2. A network that is "
              "trained with the squared error and sees only place and time says …",
         options={
             "up": Option("+2, the line it met first.",
-                "It meets both equally often. Saying +2 costs 0 on one and 16 on the other, 8 on average; there is "
-                "something cheaper."),
+                "It meets both equally often. Saying +2 costs 0 on one and 16 on the other, 8 on average; saying 0 "
+                "costs 4 on each."),
             "zero": Option("0, the mean of the two.",
                 "Its cost is 4 on both. The particles then bounce off each other instead of crossing, and as many "
                 "arrive on either side as should."),
             "down": Option("−2.",
-                "By symmetry as good as +2: 0 on one and 16 on the other. Something between them costs less."),
-        }),
+                "As good as +2: it costs 0 on one and 16 on the other, 8 on average. Saying 0 costs 4 on each."),
+        },
+        show=Show("mean-or-median", share=0.5)),
     number(
-        id="10-median-share", lesson=LESSON, answer=lambda: float(exact.two_point_share(0.7)), tolerance=0.008,
-        text="The target is +1 with probability .7, else −1. Trained with the absolute error, which share of particles "
-             "ends at +1? (Guess first; the table comes next.)",
-        hint="At every place the median is the point that is more likely there. A particle of the source N(0, 1) ends "
-             "at −1 only if it starts below −√(2 log(.7/.3)) = −1.302. Which share of N(0, 1) lies above?",
-        right="Φ(1.302) = .904: the likelier point gets more than it is due.",
-        wrong="Between .7 and 1: a median takes the side of the likelier point, except for particles that start far "
-              "down. The hint gives Φ(1.302).",
+        id="10-median-share", lesson=LESSON, answer=_median_share, tolerance=0.008, difficulty=3,
+        draws={"p": Draw(low=0.55, high=0.9, step=0.05)}, first={"p": 0.7},
+        text="The target is +1 with probability {p}, else −1, and the source is N(0, 1). The velocity is trained with "
+             "the absolute error. Which share of particles ends at +1? (Guess before you compute.)",
+        hint="At every place the median is the point that is more likely there. A particle ends at −1 only if it "
+             "starts below −√(2 log({p}/(1 − {p}))) = −{root:3}. Which share of N(0, 1) lies above?",
+        right="Φ({root:3}) = {answer:3}: the likelier point gets more than it is due.",
+        wrong="Between {p} and 1: a median takes the side of the likelier point, except for particles that start below "
+              "−{root:3}. The answer is Φ({root:3}), the share of N(0, 1) above that.",
         slips={
-            "mean": Slip(0.7, "That is what the squared error does: its flow carries the source to the target."),
-            "all": Slip(1.0, "At s = 0 every particle sets out for +1, yes. Some that started far below find −1 the "
-                             "likelier point later on."),
-        }),
+            "mean": Slip("p", "That is what the squared error does: its flow carries the source to the target. A "
+                              "median takes sides.", slip="released KITE trains with the absolute error"),
+            "all": Slip(1.0, "At s = 0 every particle sets out for +1, yes. Those that started below −{root:3} find −1 "
+                             "the likelier point later on."),
+        },
+        show=Show("mean-or-median", preset="Median, .7")),
     choice(
         id="10-one-step", lesson=LESSON, answer=_one_step,
         text="Source N(0, 1), target N(2, 0.3²), the exact mean velocity, and a single Euler step. Where do the "
              "particles land?",
         options={
             "target": Option("Spread like the target, around 2.",
-                "That takes many steps. In one step only the velocity at s = 0 is asked."),
+                "That takes many steps. In one step only the velocity at s = 0 is asked: 2 − y, from everywhere to 2."),
             "narrow": Option("Around 2, with some part of the spread.",
-                "Two steps leave some. With one step there is nothing left; see why at s = 0."),
+                "Two steps leave some, .083 of .3. One leaves nothing: at s = 0 the velocity is 2 − y, for all."),
             "point": Option("All at 2 exactly.",
                 "At s = 0 the place says nothing about where the truth is, so the mean velocity is 2 − y, and "
                 "y + (2 − y) = 2 from everywhere."),
-        }),
-    choice(
-        id="10-error", lesson=LESSON, answer=_error,
-        text="Source N(0, 1), target N(0, 0.1²). The velocity is wrong by +1 all the way from s = 0 to 1. At the end "
-             "particles are off by …",
-        options={
-            "grows": Option("more than 1: errors snowball.",
-                "They do from a narrow source to a wide target. This flow squeezes everything it carries, errors "
-                "included."),
-            "stays": Option("1: velocity 1 for a time of 1.",
-                "That would be so if the rest of the velocity did not depend on the place. It pulls every particle "
-                "towards the target, the lost ones most."),
-            "shrinks": Option("less than 1.",
-                "By .31. The flow squeezes the source to a tenth of its width, and an early error with it."),
-        }),
+        },
+        show=Show("particles-on-their-way", preset="One step")),
+    match(
+        id="10-errors", lesson=LESSON, answer=_errors, difficulty=3, claims=(57,),
+        text="A velocity is wrong by +1 all the way from s = 0 to 1. By how much is a particle off at the end?",
+        hint="A flow that squeezes its cloud squeezes errors too.",
+        left={
+            "squeeze": Option("source N(0, 1), target N(0, 0.1²)",
+                "This flow squeezes everything it carries to a tenth, early errors included: .31 is left."),
+            "keep": Option("source N(0, 1), target N(0, 1)",
+                "The cloud narrows to .71 half-way and widens again. What happens late outweighs it: 1.25."),
+            "stretch": Option("source N(0, 0.1²), target N(0, 1)",
+                "The cloud grows tenfold, and an early error with it: 3.08. Here errors do snowball."),
+        },
+        right={end: f"{x:g}" for end, x in ENDS.items()},
+        pairs=(
+            Pair("squeeze", "stretched", "So it would be if errors always snowballed, as the notes have it. But this "
+                 "flow squeezes what it carries: .31.", slip="claim 57"),
+            Pair("squeeze", "one", "Velocity 1 for a time of 1, if the rest of the velocity did not depend on the "
+                 "place. It pulls every particle to the target, lost ones most: .31."),
+            Pair("keep", "one", "The widths agree at both ends, but not between: half-way the cloud has a width of .71 "
+                 "and errors made there grow again: 1.25."),
+        ),
+        show=Show("particles-on-their-way", preset="Error, wide")),
     number(
-        id="10-sigma", lesson=LESSON, answer=_sigma, tolerance=0.012,
-        text="Two hours were missed by 0.2 and by −1.0. At which width σ is the coverage loss, the mean of "
+        id="10-sigma", lesson=LESSON, answer=_width, tolerance=0.012,
+        draws={"miss": Draw((2,), -2, 2, step=0.2)}, first={"miss": (0.2, -1)},
+        text="Two hours were missed by {miss[0]} and by {miss[1]}. At which width σ is the coverage loss, the mean of "
              "½ log σ² + ½ miss²/σ², smallest?",
         hint="Set the derivative by σ² to zero.",
-        right="σ² is the mean of the squares, (.04 + 1)/2 = .52, so σ = .721.",
-        wrong="Set the derivative to zero: σ² is the mean of the squared misses.",
+        right="σ² is the mean of the squares, ({squares[0]} + {squares[1]})/2 = {variance}, so σ = {answer:3}.",
+        wrong="Set the derivative to zero: σ² is the mean of the squared misses, {squares[0]} and {squares[1]}.",
         slips={
-            "absolute": Slip(0.6, "That is the mean absolute miss. A Gaussian loss measures squares."),
-            "deviation": Slip(0.849, "That is the deviation around the mean miss. The loss measures "
-                                    "from μ_h itself."),
-            "squared": Slip(0.52, "That is σ². The question asks for σ."),
+            "absolute": Slip("absolute", "That is the mean absolute miss. A Gaussian loss measures squares: take the "
+                                         "root of the mean of {squares[0]} and {squares[1]}."),
+            "deviation": Slip("deviation", "That is the deviation around the mean miss. The loss measures from the "
+                                           "first guess itself, where the miss is 0."),
+            "squared": Slip("variance", "That is σ². The question asks for σ, its root."),
         }),
     choice(
-        id="10-rank", lesson=LESSON, answer=_rank,
-        text="M has 24 rows, one per hour to come, and 64 columns, orthogonal at the start. What does the noise M z "
-             "look like?",
+        id="10-rank", lesson=LESSON, answer=_rank, difficulty=3,
+        text="A source adds the noise M z to its first guess, z being 64 normal numbers. M has 24 rows, one per hour "
+             "to come, and 64 columns, orthogonal at the start. What does M z look like?",
         options={
             "low": Option("It lies in few directions: a low-rank manifold.",
-                "64 columns span at most 24 dimensions, and here they span all of them."),
+                "64 columns span at most 24 dimensions, and here they span all of them: M Mᵀ = I, no direction is left "
+                "out.", slip="released KITE: rank 64 for a horizon of 24"),
             "tilted": Option("In all 24 directions, some much stronger.",
-                "With random columns it would be so. Orthogonal ones give M Mᵀ = I."),
+                "With random columns it would be so. Orthogonal ones give M Mᵀ = I, the same in all directions."),
             "isotropic": Option("Like ordinary independent noise.",
                 "M Mᵀ = I, so the 24 hours are independent with equal variance; mixing in isotropic noise changes "
                 "nothing."),
-        }),
+        },
+        show=Show("a-draw-from-the-source", preset="Full rank")),
 ]

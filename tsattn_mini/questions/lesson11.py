@@ -1,29 +1,38 @@
 """Check questions of lesson 11, guidance."""
 
 import torch
+from torch import Tensor
 
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini import step
+from tsattn_mini.explore.question import Draw, Option, Pair, Show, Slip, choice, match, number
 from tsattn_mini.kite import exact
+from tsattn_mini.kite.conditioning import ExogenousCrossAttention, KnowledgeGuidedConditioning
 from tsattn_mini.kite.flow import guide
 from tsattn_mini.kite.network import VectorField
 from tsattn_mini.kite.prior import normalise
 
 LESSON = "11_guidance"
+OMEGAS = {"past": 2.0, "ignored": 0.0, "plain": 1.0}
 CONDITIONAL, MARGINAL = (1.0, 0.5), (0.0, 1.25 ** 0.5)
 
 
-def _t(*numbers: float) -> torch.Tensor:
+def _t(*numbers: float) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def _omega(gamma: float) -> float:
+def _omega(gamma: Tensor) -> Tensor:
     """The ω at which v_u + ω (v_c - v_u) equals (1 + γ) v_c - γ v_u, for v_u = 1 and v_c = 3."""
+    step("other way", gamma - 1, axes="")
     return ((1 + gamma) * 3 - gamma * 1 - 1) / (3 - 1)
 
 
-def _zero() -> str:
-    w = {"zero": 0.0, "one": 1.0, "minus": -1.0}
-    return next(name for name, w in w.items() if 3 + w * (3 - 1) == guide(_t(1), _t(3), 1.0).item())
+def _spellings() -> dict[str, str]:
+    """Where three spellings with the settings that are asked lead, for v_u = 1 and v_c = 3."""
+    v_u, v_c = 1.0, 3.0
+    ends = {"ours": v_u + 0 * (v_c - v_u), "zero": v_c + 0 * (v_c - v_u), "one": v_c + 1 * (v_c - v_u),
+            "note": (1 - 1) * v_c + 1 * v_u}
+    known = {name: guide(_t(v_u), _t(v_c), omega).item() for name, omega in OMEGAS.items()}
+    return {way: next(name for name, v in known.items() if v == end) for way, end in ends.items()}
 
 
 def _nothing() -> str:
@@ -38,13 +47,19 @@ def _nothing() -> str:
     return "constant" if torch.equal(exo[0], exo[1]) else "average"
 
 
-def _coin(whole_batch: bool) -> float:
-    """In how many percent of the steps no row of 32 is told nothing, with p = 0.1."""
-    return 100 * 0.9 ** (1 if whole_batch else 32)
+def _coin(p: Tensor, rows: Tensor) -> Tensor:
+    """In how many percent of the steps no row is told nothing, with one coin for all."""
+    step("per row", 100 * (1 - p) ** rows, axes="")
+    step("hidden", 100 * p, axes="")
+    return 100 * (1 - p)
 
 
-def _width(omega: float) -> float:
-    return float(exact.guided_gaussian(omega, CONDITIONAL, MARGINAL)[1])
+def _width(sigma_u: Tensor, sigma_c: Tensor, omega: Tensor) -> Tensor:
+    """The width of `exact.guided_gaussian`, as tests/test_kite_questions.py checks."""
+    step("rest", 1 - omega, axes="")
+    step("left out", sigma_c**omega, axes="")
+    step("linear", (1 - omega) * sigma_u + omega * sigma_c, axes="")
+    return sigma_u ** (1 - omega) * sigma_c**omega
 
 
 def _crps() -> str:
@@ -63,66 +78,97 @@ def _dirt() -> str:
 
 
 def _first() -> str:
-    """Guidance between two exact Gaussian velocities, which no knowledge-guided network made, hits both ends."""
-    y, s = _t(-1, 0, 2), _t(0.5, 0.5, 0.5)
-    v_u, v_c = (exact.gaussian_velocity(y, s, g) for g in (MARGINAL, CONDITIONAL))
-    works = torch.equal(guide(v_u, v_c, 0), v_u) and torch.equal(guide(v_u, v_c, 1), v_c)
-    return "both" if works else "kgc"
+    """Does guidance reach both ends without KGC, and has KGC a say without guidance?"""
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(0)
+        y, X, S = torch.randn(1, 2, 4), torch.randn(1, 3, 6), torch.rand(1, 2, 3)
+        plain, kgc = (net(T=6, F=4, d=3) for net in (ExogenousCrossAttention, KnowledgeGuidedConditioning))
+        v_u, v_c = plain(y, 0 * X), plain(y, X)
+        alone = torch.equal(guide(v_u, v_c, 0), v_u) and torch.equal(guide(v_u, v_c, 1), v_c)
+        heard = not torch.equal(kgc(y, X, S), kgc(y, X, 1 - S))
+    return {(True, True): "neither", (False, True): "kgc", (True, False): "cfg"}[alone, heard]
 
 
 QUESTIONS = [
     number(
-        id="11-gamma", lesson=LESSON, answer=lambda: _omega(1.4), tolerance=0.01,
-        text="A summary reports γ = 1.4 as best, in v̂ = (1 + γ) v_c − γ v_u. Which ω is that in v_u + ω (v_c − v_u)?",
+        id="11-gamma", lesson=LESSON, answer=_omega, tolerance=0.01, difficulty=1, claims=(84, 85),
+        draws={"gamma": Draw(low=0.2, high=3, step=0.2)}, first={"gamma": 1.4},
+        text="A summary of KITE writes v̂ = (1 + γ) v_c − γ v_u. Which ω is γ = {gamma} in v_u + ω (v_c − v_u)?",
         hint="Set v_u = 0.",
-        right="ω = 1 + γ = 2.4.",
+        right="ω = 1 + γ = {answer}.",
         wrong="Set v_u = 0: then v̂ = (1 + γ) v_c on one side and ω v_c on the other.",
-        slips={"same": Slip(1.4, "γ counts from the conditional velocity, ω from the unconditional one: 1 apart."),
-               "minus": Slip(0.4, "The other way round: γ = ω − 1.")}),
+        slips={"same": Slip("gamma", "γ counts from the conditional velocity, ω from the other: ω = 1 + γ."),
+               "minus": Slip("other way", "The other way round: γ = ω − 1, so ω = 1 + γ.")}),
+    match(
+        id="11-spellings", lesson=LESSON, answer=_spellings, claims=(84,),
+        text="v_u is a velocity without condition, v_c one with it. Four lines of code guide with a \"0\" or a \"1\": "
+             "what does each of them do?",
+        hint="Insert v_u = 1 and v_c = 3.",
+        left={
+            "ours": Option("v_u + ω (v_c − v_u), ω = 0", "It starts from v_u and goes nowhere: v_u, no condition."),
+            "zero": Option("v_c + w (v_c − v_u), w = 0",
+                "It starts from v_c and adds nothing: v_c. In this convention 0 is \"no guidance\"."),
+            "one": Option("v_c + w (v_c − v_u), w = 1",
+                "2 v_c − v_u: one whole difference past the condition. In ω that is 2."),
+            "note": Option("(1 + γ) v_c − γ v_u, γ = −1", "0 · v_c + 1 · v_u: v_u, no condition. γ = ω − 1."),
+        },
+        right={
+            "plain": "follow the condition: v_c",
+            "past": "go past the condition",
+            "ignored": "ignore the condition: v_u",
+        },
+        pairs=(
+            Pair("zero", "ignored", "That is what 0 means for ω. This line starts from v_c, so 0 leaves v_c."),
+            Pair("one", "plain", "That is what 1 means for ω. This line starts from v_c, and adds a difference."),
+            Pair("note", "past", "γ = 1 would go past it. γ = −1 gives (1 − 1) v_c + v_u = v_u."),
+        )),
     choice(
-        id="11-zero", lesson=LESSON, answer=_zero,
-        text="A library writes v_c + w (v_c − v_u). Which w gives the plain conditional model, as ω = 1 does here?",
-        options={
-            "one": Option("w = 1.", "That is ω = 2: it goes past the condition by the whole difference."),
-            "zero": Option("w = 0.",
-                "It starts from v_c, so 0 adds nothing. In this convention 'no guidance' and 'no condition' are two "
-                "different things; w = −1 ignores the condition."),
-            "minus": Option("w = −1.", "That is v_u: the condition is ignored."),
-        }),
-    choice(
-        id="11-nothing", lesson=LESSON, answer=_nothing,
+        id="11-nothing", lesson=LESSON, answer=_nothing, difficulty=3,
         text="The released network is told nothing by setting covariates and raw prior to zero. What do its attention "
              "values hold then?",
         options={
             "silence": Option("Zeros, so attention adds nothing.",
                 "The embedding has a bias and every covariate a learned vector; neither is zero. And the softmax turns "
-                "the zero prior into 1/D each."),
+                "the zero prior into 1/D each: a constant is added, the same for every window.",
+                slip="released KITE: zeros called unconditional"),
             "constant": Option("A learned constant, the same for every window.",
                 "Bias and learned vectors are what is left. 'No condition' is an input like any other, and the network "
                 "learns what to say to it."),
             "average": Option("The average of the covariates seen in training.",
-                "Nothing is averaged. But zero is the mean of a standardised window, which is a problem of its own: "
-                "see the calm week."),
+                "Nothing is averaged: bias and learned vectors are left, a constant. But zero is the mean of a "
+                "standardised window, so a calm week looks like no information at all."),
         }),
     number(
-        id="11-coin", lesson=LESSON, answer=lambda: _coin(True), tolerance=0.5, unit="%",
-        text="The condition is hidden with probability .1, by one coin for all 32 rows of a batch. In how many percent "
-             "of the training steps does no row at all learn v_u?",
-        right="90 %: one coin, all or nothing.",
-        wrong="One coin decides for all 32 rows together.",
-        slips={"per row": Slip(lambda: _coin(False), "That is .9³², with a coin for every row."),
-               "hidden": Slip(10.0, "That is how often all rows learn it.")}),
+        id="11-coin", lesson=LESSON, answer=_coin, tolerance=0.5, unit="%",
+        draws={"p": Draw(values=(0.05, 0.1, 0.15, 0.2, 0.3)), "rows": Draw(values=(8, 16, 32, 64))},
+        first={"p": 0.1, "rows": 32},
+        text="In training the condition is hidden with probability {p}, by one coin for all {rows} rows of a batch. In "
+             "how many percent of the steps does no row at all learn v_u, the velocity without condition?",
+        right="{answer} %: one coin, all or nothing.",
+        wrong="One coin decides for all {rows} rows together, and it hides with probability {p}.",
+        slips={"per row": Slip("per row", "That is (1 − {p}) to the power {rows}, with a coin for every row. Here "
+                                          "one coin decides for all."),
+               "hidden": Slip("hidden", "That is how often all rows learn it. In all other steps none does.")}),
     number(
-        id="11-width", lesson=LESSON, answer=lambda: _width(2.0), tolerance=0.006,
-        text="σ_u = 1.118 and σ_c = 0.5. The spread is σ_u^(1−ω) σ_c^ω. Which spread remains at ω = 2?",
-        right="1.118⁻¹ · .5² = .224, less than half of what the truth has.",
-        wrong="Insert ω = 2: σ_c² / σ_u.",
-        slips={"square": Slip(0.25, "That leaves out the factor 1/1.118."),
-               "linear": Slip(lambda: 2 * 0.5 - MARGINAL[1], "That mixes the widths linearly, and would be negative."),
-               "kept": Slip(0.5, "That is ω = 1.")}),
+        id="11-width", lesson=LESSON, answer=_width, tolerance=0.006, claims=(85,),
+        draws={"sigma_u": Draw(values=(0.8, 1.118, 1.25, 1.5, 2)), "sigma_c": Draw(values=(0.25, 0.4, 0.5, 0.6)),
+               "omega": Draw(values=(0.5, 1.5, 2, 2.4, 3))},
+        first={"sigma_u": 1.118, "sigma_c": 0.5, "omega": 2},
+        text="Without condition the spread is σ_u = {sigma_u}, with it σ_c = {sigma_c}. Guidance makes a geometric "
+             "mixture of them, σ_u^(1−ω) σ_c^ω. Which spread remains at ω = {omega}?",
+        right="{sigma_u} to the {rest} times {sigma_c} to the {omega} = {answer:3}. At ω = 1, without "
+              "guidance, it is {sigma_c}.",
+        wrong="Insert ω = {omega}: {sigma_u} to the {rest}, times {sigma_c} to the {omega}.",
+        slips={
+            "square": Slip("left out", "That leaves out the factor {sigma_u} to the {rest}."),
+            "linear": Slip("linear", "That mixes the widths linearly. ω mixes slopes linearly, and so logarithms of "
+                                     "widths."),
+            "kept": Slip("sigma_c", "That is the spread at ω = 1, the condition as it is. Here ω is {omega}.")},
+        show=Show("turn-omega", omega=2.0)),
     choice(
-        id="11-crps", lesson=LESSON, answer=_crps,
-        text="The network is perfect: v_u and v_c are exact. Which ω has the best (smallest) CRPS on average?",
+        id="11-crps", lesson=LESSON, answer=_crps, difficulty=3, claims=(84, 85),
+        text="The truth is N(1, .5²) under the condition and N(0, 1.118²) without, and a network knows both velocities "
+             "exactly. Which ω in v_u + ω (v_c − v_u) has the best (smallest) CRPS on average?",
         options={
             "half": Option("0.5: caution pays.",
                 "It mixes in what would happen under the opposite condition: mean .63, spread .75, and .356 against "
@@ -131,27 +177,35 @@ QUESTIONS = [
                 "Then the forecast is the true distribution, and no other can score better on average."),
             "some": Option("1.2: a bit of emphasis.",
                 "Mean 1.10, spread .43. A small loss, .290 against .282, but a loss."),
-            "much": Option("2.4: the best in the summary.",
-                "Mean 1.37, spread .16: too sure of too much, .428 against .282."),
-        }),
+            "much": Option("2.4: what a summary of KITE calls the best.",
+                "Mean 1.37, spread .16: too sure of too much, .428 against .282.", slip="claim 84"),
+        },
+        show=Show("turn-omega", preset="γ = 1.4")),
     choice(
-        id="11-dirt", lesson=LESSON, answer=_dirt,
-        text="A third of v_c − v_u is dirt. ω goes from 1 to 2.4. Which part of v̂ − v_u is dirt now?",
+        id="11-dirt", lesson=LESSON, answer=_dirt, claims=(85,),
+        text="v̂ = v_u + ω (v_c − v_u), and a third of v_c − v_u is dirt, from a spurious driver. ω goes from 1 to 2.4. "
+             "Which part of v̂ − v_u is dirt now?",
         options={
             "same": Option("A third.", "ω multiplies the whole difference. It cannot tell one part from the other."),
             "grows": Option("More: guidance amplifies the dirt.",
-                "It does, by 2.4. And the clean part by 2.4 as well."),
-            "shrinks": Option("Less: guidance brings out the signal.", "It would have to know which part is signal."),
-        }),
+                "It does, by 2.4. And the clean part by 2.4 as well: a third stays a third."),
+            "shrinks": Option("Less: guidance brings out the signal.",
+                "It would have to know which part is signal. ω multiplies both by 2.4: a third stays a third."),
+        },
+        show=Show("turn-omega", omega=2.4, dirt=0.5)),
     choice(
-        id="11-first", lesson=LESSON, answer=_first,
-        text="What does classifier-free guidance need?",
+        id="11-first", lesson=LESSON, answer=_first, claims=(84, 85, 86),
+        text="A question that talks on KITE always meet: KGC (knowledge-guided conditioning) and CFG (guidance), who "
+             "comes first?",
         options={
-            "kgc": Option("A knowledge-guided conditioner: without a clean v_c it makes no sense.",
-                "A clean v_c is better, but nothing in the formula asks who made it. Plain cross-attention does."),
-            "both": Option("A model that can answer with and without the condition.",
-                "That is all. KGC improves what v_c says, guidance sets how far to follow it."),
-            "classifier": Option("A classifier of the condition.",
-                "That was the method before; this one is named for not needing it."),
+            "kgc": Option("KGC: it is the precondition of CFG, not an option.",
+                "So the notes say, and there is sense in it: guidance amplifies whatever v_c − v_u holds, so clean the "
+                "condition first. But the formula does not ask who made v_c. Plain cross-attention will do.",
+                slip="claim 86"),
+            "neither": Option("Neither needs the other; think about KGC first.",
+                "KGC is how a condition enters, CFG how hard it is followed. CFG needs a model that answers with and "
+                "without the condition, whoever built it in; KGC works at ω = 1, where there is no guidance."),
+            "cfg": Option("CFG: without guidance the condition is not heard.",
+                "At ω = 1 there is no guidance, v̂ = v_c, and the network hears the condition all the same."),
         }),
 ]
