@@ -11,6 +11,7 @@ from tsattn_mini import record
 from tsattn_mini.embedding import DataEmbedding
 from tsattn_mini.lesson import counting
 from tsattn_mini.nonstationary import NonstationaryTransformer, Projector, stationarize
+from tsattn_mini.questions.lesson19 import QUESTIONS
 from tsattn_mini.zoo.itransformer import InvertedEmbedding, ITransformer, normalise
 from tsattn_mini.zoo.timexer import PatchEmbedding, TimeXer
 
@@ -263,3 +264,20 @@ def test_exercise_two_with_one_layer_only_the_head_brings_both_together(driven):
     a, b = traced(net, x, marks), traced(net, other, marks)
     assert torch.equal(a["enc_out"].tensor[:, :, :3], b["enc_out"].tensor[:, :, :3])
     assert far(a["forecast"].tensor, b["forecast"].tensor) > 1e-3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_27_53_54_the_formulas_of_the_drawn_questions_are_what_the_models_do(seed, inverted):
+    """Sizes cannot be drawn inside a graph, so these questions compute with formulas; here are the models."""
+    asked = {q.id: q for q in QUESTIONS if q.id in ("19-tokens", "19-affine", "19-patch")}
+    given = {id: q.drawing.tensors(seed) for id, q in asked.items()}
+    right = {id: q.at(seed).answer() for id, q in asked.items()}
+    T, V, K = (int(given["19-tokens"][name]) for name in "TVK")
+    assert InvertedEmbedding(T, 8)(torch.zeros(1, T, V), torch.zeros(1, T, K)).shape[1] == right["19-tokens"]
+    y, a, b = (given["19-affine"][name] for name in "yab")
+    net, x, _ = inverted
+    off = net(a * x + b) - a * (net(x) - y) - right["19-affine"]
+    assert off.abs().max() < 1e-3
+    with record() as trace:
+        PatchEmbedding(24, int(given["19-patch"]["p"]), 2, released_patches=True)(torch.arange(24.0)[None, None])
+    assert 24 - trace["patches"].tensor.numel() == right["19-patch"]
