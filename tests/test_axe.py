@@ -1,4 +1,5 @@
-"""What axe-core finds on every page: no serious violation in either theme, with all of an explorer open that opens."""
+"""What axe-core finds on every page, and on a narrow one: no serious violation in either theme, with all of an explorer
+open that opens."""
 
 import pytest
 from browsing import ROOT, pages
@@ -7,6 +8,7 @@ from live import ask
 pytestmark = pytest.mark.browser
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 BAD = ("serious", "critical")
+WIDTHS = [*((name, 1280) for name in pages()), ("lessons/05_destationary_attention.html", 390)]
 OPEN = """async el => {
   await el.explorer.ready;
   el.querySelector("[data-pin]").click();
@@ -24,9 +26,9 @@ RUN = """async (page, theme) => {
 }"""
 
 
-@pytest.mark.parametrize("name", pages())
-def test_no_page_has_a_serious_violation(browser, served, name):
-    page = browser.new_page()
+@pytest.mark.parametrize(("name", "width"), WIDTHS)
+def test_no_page_has_a_serious_violation(browser, served, name, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(served + name)
     if name == "index.html":
         page.wait_for_url("**/book/index.html")

@@ -128,7 +128,7 @@ QUESTIONS = [
             "same": Option("stays as it was: the model is permutation invariant.",
                 "Invariance would mean that the output does not notice. But the forecast has a column for every "
                 "variable, and each follows its own: columns 0 and 3 of the forecast trade places. That is "
-                "*equi*variance.", slip="claim 51"),
+                "*equivariance*.", slip="claim 51"),
             "follows": Option("has its columns 0 and 3 swapped, and no other number changes.",
                 "Equivariance: all columns share all weights, and softmax sums over keys in any order."),
             "other": Option("becomes another forecast, as with the Non-stationary Transformer's τ.",

@@ -100,8 +100,8 @@ def _versus() -> str:
 QUESTIONS = [
     match(
         id="20-scale", lesson=LESSON, answer=_routed, show=Show("window-chooses", preset="Louder"),
-        text="DUET's router scores a raw window x by W₂ relu(W₁ x), without biases, keeps the 2 best of 4 experts, and "
-             "lets a softmax of their scores say how much each is heard. What does each change do?",
+        text="DUET's router scores a raw window x by W₂ relu(W₁ x), without biases, keeps the best 2 of 4 experts, and "
+             "weighs them by a softmax of their scores. What does each change do?",
         hint="relu(3 a) = 3 relu(a).",
         left={
             "scale": Option("x becomes 3x",
@@ -110,9 +110,9 @@ QUESTIONS = [
             "level": Option("x becomes x + 7",
                 "The 7 reaches every hidden unit, times the sum of its weights, and may turn it on or off: the order "
                 "of the scores can change."),
-            "noise": Option("noise is added to the scores, as in training",
+            "noise": Option("the scores get noise, as in training",
                 "A near miss is tried now and then: that is what the noise is for."),
-            "experts": Option("the window that the *experts* read, when x becomes 3x + 7",
+            "experts": Option("what the *experts* read, as x becomes 3x + 7",
                 "They read the normalised window, which is the same up to the 10⁻⁵ in σ. Only the router looks at the "
                 "raw one."),
         },
@@ -128,8 +128,8 @@ QUESTIONS = [
         ]),
     choice(
         id="20-one-expert", lesson=LESSON, answer=_one_expert, difficulty=3,
-        text="A router keeps k = 1 expert, and the one kept gate is divided by the sum of the kept gates, which is "
-             "itself. What does the error of the forecast teach the router?",
+        text="A router keeps k = 1 expert, and divides its gate by itself. What does the error of the forecast teach "
+             "the router?",
         hint="What is p / p, and what is its slope?",
         options={
             "small": Option("A little: the better expert is asked more often.",
@@ -143,8 +143,8 @@ QUESTIONS = [
         }),
     several(
         id="20-distance", lesson=LESSON, answer=_near, show=Show("who-may-look", preset="Out of step"),
-        text="DUET compares two series by the sizes of their frequencies, |rfft x|, weighed by a learned matrix. Which "
-             "of these are at distance 0 from x?",
+        text="DUET compares series by the sizes of their frequencies, |rfft x|, weighed by a learned matrix. Which of "
+             "these are at distance 0 from x?",
         hint="What does a shift do to a frequency: to its size, or to its phase?",
         options={
             "level": Option("x + 3: the same shape at another level",

@@ -90,11 +90,12 @@ QUESTIONS = [
             "Informer": Option("Informer's", "Nothing makes a forecast start where the window ends. A LayerNorm hides "
                                              "the level, and no one puts it back."),
             "Autoformer": Option("Autoformer's", "A constant is all trend, and the trend is added at the end."),
-            "FEDformer": Option("FEDformer's", "A constant is all trend, and the trend is added at the end."),
+            "FEDformer": Option("FEDformer's", "Its moving averages too let a constant through, around all that is "
+                                               "done to frequencies."),
             "Non-stationary": Option("the Non-stationary Transformer's",
                 "Nearly. μ comes back at the output, but δ reads it: off by 0.030, untrained."),
             "iTransformer": Option("iTransformer's", "The level is taken off, and put back at the output."),
-            "TimeXer": Option("TimeXer's", "The level is taken off, and put back at the output."),
+            "TimeXer": Option("TimeXer's", "As in iTransformer: + μ is the last thing that is done to the target."),
             "DUET": Option("DUET's", "μ comes back at the output, but a level sends the window to other experts: off "
                                      "by 1.3."),
         }),

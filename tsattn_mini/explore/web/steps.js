@@ -56,6 +56,12 @@ export function steps(stage) {
     }, PACE);
   }
 
+  // Where the caption scrolls, on a phone, Tab has to reach it; where it stands whole it is no stop.
+  new ResizeObserver(() => {
+    if (caption.scrollHeight > caption.clientHeight + 1) caption.tabIndex = 0;
+    else caption.removeAttribute("tabindex");
+  }).observe(caption);
+
   play.addEventListener("click", () => (play.getAttribute("aria-pressed") === "true" ? stop() : start()));
   for (const what of ["pointerdown", "keydown"]) {
     element.addEventListener(what, ({ target }) => { if (!play.contains(target)) stop(); }, true);
