@@ -204,7 +204,7 @@ QUESTIONS = [
             "zero": Option("One that is all zeros.", "Its score is 0, so α is 0.5. An empty key does not close. A "
                                                  "score has to be clearly negative for that."),
             "unrelated": Option("One at a right angle to the hidden state.",
-                                "Score 0, α = 0.5: half open. The notes let it shut, and that would have to be learned.",
+                                "Score 0, α = 0.5: half open. The notes let it shut; that would have to be learned.",
                                 slip="claim 92"),
             "hundred": Option("One at 100° to the hidden state.",
                               "cos 100° = −0.174, s = −5.6, α = 0.004. It leans against the state, and that closes."),
