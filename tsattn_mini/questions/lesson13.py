@@ -33,7 +33,7 @@ def _start() -> str:
 def _binary(x: Tensor) -> Tensor:
     """The bits of a number below 128, read as decimal digits."""
     place = torch.arange(7)
-    return ((x.long() >> place) % 2 * 10**place).sum()
+    return (x.long() // 2**place % 2 * 10**place).sum()
 
 
 def _hash(newest: Tensor, before: Tensor, m: Tensor, p: Tensor) -> Tensor:
