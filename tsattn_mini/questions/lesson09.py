@@ -210,7 +210,7 @@ QUESTIONS = [
             "default": Slip("default", "That is the price at the default δ = 10⁻⁶. Here δ is {delta}."),
             "delta": Slip("delta", "δ gives the odds; the lead is a difference of scores, their logarithm."),
         },
-        show=Show("price", preset="δ = 10⁻³")),
+        show=Show("price", delta=1e-3, lead=6.91)),
     match(
         id="09-terms", lesson=LESSON, answer=_kinds, difficulty=3, claims=(58, 69, 73),
         text="A prior of 1 beside one of 0: what does each place for the prior s add to the score of a state's query q "

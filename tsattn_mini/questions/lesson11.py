@@ -163,8 +163,8 @@ QUESTIONS = [
             "square": Slip("left out", "That leaves out the factor {sigma_u} to the {rest}."),
             "linear": Slip("linear", "That mixes the widths linearly. ω mixes slopes linearly, and so logarithms of "
                                      "widths."),
-            "kept": Slip("sigma_c", "That is the spread at ω = 1, the condition as it is. Here ω is {omega}.")},
-        show=Show("turn-omega", omega=2.0)),
+            "kept": Slip("sigma_c", "That is the spread at ω = 1, the condition as it is. Here ω is {omega}."),
+        }),
     choice(
         id="11-crps", lesson=LESSON, answer=_crps, difficulty=3, claims=(84, 85),
         text="The truth is N(1, .5²) under the condition and N(0, 1.118²) without, and a network knows both velocities "
@@ -186,13 +186,15 @@ QUESTIONS = [
         text="v̂ = v_u + ω (v_c − v_u), and a third of v_c − v_u is dirt, from a spurious driver. ω goes from 1 to 2.4. "
              "Which part of v̂ − v_u is dirt now?",
         options={
-            "same": Option("A third.", "ω multiplies the whole difference. It cannot tell one part from the other."),
+            "same": Option("A third.",
+                "ω multiplies the whole difference and cannot tell its parts apart. With a single step, 1 of signal and "
+                ".5 of dirt, the mean lands at 2.4 · 1.5 = 2.4 + 1.2."),
             "grows": Option("More: guidance amplifies the dirt.",
                 "It does, by 2.4. And the clean part by 2.4 as well: a third stays a third."),
             "shrinks": Option("Less: guidance brings out the signal.",
                 "It would have to know which part is signal. ω multiplies both by 2.4: a third stays a third."),
         },
-        show=Show("turn-omega", omega=2.4, dirt=0.5)),
+        show=Show("turn-omega", omega=2.4, dirt=0.5, steps=1)),
     choice(
         id="11-first", lesson=LESSON, answer=_first, claims=(84, 85, 86),
         text="A question that talks on KITE always meet: KGC (knowledge-guided conditioning) and CFG (guidance), who "
