@@ -187,7 +187,7 @@ QUESTIONS = [
              "Which part of v̂ − v_u is dirt now?",
         options={
             "same": Option("A third.",
-                "ω multiplies the whole difference and cannot tell its parts apart. With a single step, 1 of signal and "
+                "ω multiplies the whole difference and cannot tell its parts apart. With one step, 1 of signal and "
                 ".5 of dirt, the mean lands at 2.4 · 1.5 = 2.4 + 1.2."),
             "grows": Option("More: guidance amplifies the dirt.",
                 "It does, by 2.4. And the clean part by 2.4 as well: a third stays a third."),
