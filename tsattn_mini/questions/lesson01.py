@@ -5,11 +5,12 @@ from torch import Tensor, softmax
 
 from tsattn_mini import step
 from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
-from tsattn_mini.explore.question import Draw, Option, Slip, choice, number
+from tsattn_mini.explore.question import Draw, Option, Show, Slip, choice, number, several
 from tsattn_mini.lesson import counting, weights
 
 LESSON = "01_attention_by_hand"
 Q, K = counting(2, 3), counting(5, 3)
+FOUR, FIVE = "attention-four-by-four", "five-scores-compete"  # explorers of the lesson
 LOGITS = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0], dtype=torch.float64)
 
 
@@ -55,14 +56,14 @@ def _heads() -> str:
     return "same" if four == one else "more" if four > one else "fewer"
 
 
-def _hides() -> str:
-    """The one way that leaves key 4 exactly nothing and the others exactly everything."""
+def _hides() -> set[str]:
+    """The ways that leave key 4 exactly nothing and the others exactly everything."""
     def moved(to: float) -> torch.Tensor:
         return softmax(LOGITS.index_fill(0, torch.tensor(4), to), -1)
 
     ways = {"zero": moved(0.0), "ten": moved(-10.0), "infinity": moved(-torch.inf),
-            "after": softmax(LOGITS, -1).index_fill(0, torch.tensor(4), 0.0)}
-    return next(name for name, A in ways.items() if A[4] == 0 and torch.isclose(A.sum(), A.new_ones(())))
+            "after": (after := softmax(LOGITS, -1).index_fill(0, torch.tensor(4), 0.0)), "again": after / after.sum()}
+    return {name for name, A in ways.items() if A[4] == 0 and torch.isclose(A.sum(), A.new_ones(()))}
 
 
 def _first_row() -> float:
@@ -72,7 +73,7 @@ def _first_row() -> float:
 
 QUESTIONS = [
     choice(
-        id="01-share", lesson=LESSON, answer=_share,
+        id="01-share", lesson=LESSON, answer=_share, difficulty=1, show=Show(FIVE, s=[-10, -10, -10, -0.4, 10]),
         text="A query scores five keys 14, 32, 50, 68 and 86. The scores are divided by √3 and go through "
              "a softmax. What share of the attention does the last key get?",
         options={
@@ -86,7 +87,7 @@ QUESTIONS = [
                 "A lead of 18 points is 10.4 after the division, and e to the 10.4 is about 33,000."),
         }),
     number(
-        id="01-dot", lesson=LESSON, answer=_score, tolerance=0.5,
+        id="01-dot", lesson=LESSON, answer=_score, tolerance=0.5, difficulty=1,
         draws={"Q": Draw((2, 3), 1, 9, whole=True), "K": Draw((3, 3), 1, 9, whole=True)},
         first={"Q": Q.tolist(), "K": K[:3].tolist()},
         text="The queries are {Q}, the keys are {K}. What do query 1 and key 2 score, before any division?",
@@ -100,7 +101,7 @@ QUESTIONS = [
                 "That is the logit: the score divided by √3."),
         }),
     choice(
-        id="01-raise", lesson=LESSON, answer=_rivals,
+        id="01-raise", lesson=LESSON, answer=_rivals, difficulty=3, show=Show(FIVE, s=[4, 1, 0.5, 0, -1]),
         text="The score of one key rises by 2, the other four scores stay. What happens to the other four "
              "weights?",
         options={
@@ -113,7 +114,7 @@ QUESTIONS = [
                 "It pays most in absolute terms, because it has most. But everyone pays in proportion."),
         }),
     number(
-        id="01-odds", lesson=LESSON, answer=_odds, tolerance=0.05,
+        id="01-odds", lesson=LESSON, answer=_odds, tolerance=0.05, show=Show(FIVE, s=[2, 0, -10, -10, -10]),
         draws={"gap": Draw(low=0.5, high=3, step=0.5)}, first={"gap": 2},
         text="Two logits differ by {gap}. The larger weight is how many times the smaller one?",
         right="e to the {gap} = {answer:2}. The two logits themselves do not matter, only their difference.",
@@ -127,6 +128,7 @@ QUESTIONS = [
         }),
     number(
         id="01-sqrt", lesson=LESSON, answer=_spread, tolerance=0.05,
+        difficulty=3, show=Show("one-query-eight-keys-wider-and-wider", preset="d = 64"),
         draws={"E": Draw(values=(4, 9, 16, 25, 36, 49, 64, 81, 100, 144, 256))}, first={"E": 64},
         text="q and k have {E} entries each, all independent, with mean 0 and variance 1. What is the "
              "standard deviation of q·k?",
@@ -137,7 +139,7 @@ QUESTIONS = [
             "after": Slip(1, "That is the standard deviation after the division by √{E}."),
         }),
     choice(
-        id="01-heads", lesson=LESSON, answer=_heads,
+        id="01-heads", lesson=LESSON, answer=_heads, difficulty=2,
         text="A layer of width 8 is cut into 4 heads instead of 1. What happens to its number of "
              "parameters?",
         options={
@@ -148,22 +150,26 @@ QUESTIONS = [
             "fewer": Option("It becomes four times as small.",
                 "Each head is smaller, but there are four of them, and the last matrix does not shrink."),
         }),
-    choice(
-        id="01-mask", lesson=LESSON, answer=_hides,
-        text="Key 4 must not be seen at all, and the other weights must still sum to 1. Which change does "
-             "that?",
+    several(
+        id="01-mask", lesson=LESSON, answer=_hides, difficulty=2, claims=(74,), show=Show(FOUR, causal_mask=True),
+        text="Key 4 must get exactly no attention, and the weights of the others must sum to 1. Which changes do that?",
         options={
             "zero": Option("Set its logit to 0.",
                 "exp(0) = 1: a logit of 0 is an ordinary logit, and a better one than any below zero."),
             "ten": Option("Set its logit to −10.",
-                "A price, not a ban: its factor is e^−10 = 0.000045, and a lead of 10 points buys it back."),
-            "after": Option("Set its weight to 0 after the softmax.",
-                "Now it is hidden, but the row no longer sums to 1: the others were never given its share."),
+                "A price, not a ban: its factor is e^−10 = 0.000045, and a lead of 10 points buys it back. KITE's "
+                "log(s + 10⁻⁶) and the mask of DUET's released code are such prices.", slip="claim 74"),
             "infinity": Option("Set its logit to −∞.",
-                "exp(−∞) is exactly 0, and the others share the whole unit."),
+                "exp(−∞) is exactly 0, and the softmax shares the whole unit among the others."),
+            "after": Option("Set its weight to 0 after the softmax.",
+                "Then it is hidden, but the row no longer sums to 1: the others were never given its share."),
+            "again": Option("Set its weight to 0 after the softmax, and divide the row by its new sum.",
+                "The others keep their ratios and now sum to 1: the very row that −∞ gives. It costs a second "
+                "division."),
         }),
     number(
         id="01-causal", lesson=LESSON, answer=_first_row, tolerance=0.001,
+        difficulty=1, show=Show(FOUR, preset="Causal"),
         text="Four positions attend to themselves under a causal mask. What weight does query 0 give to "
              "key 0?",
         right="It sees nothing but itself, so the whole unit goes there, whatever the score.",
