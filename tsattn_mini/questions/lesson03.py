@@ -1,15 +1,14 @@
 """Check questions of lesson 03, stationarization."""
 
-from math import sqrt
-
 import torch
 from torch import Tensor
 
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini import step
+from tsattn_mini.explore.question import Draw, Option, Show, Slip, choice, number, several, written
 from tsattn_mini.lesson import counting
 from tsattn_mini.nonstationary import EPS, NonstationaryTransformer, destationarize, stationarize
 
-LESSON = "03_stationarize"
+LESSON, DRAG = "03_stationarize", "what-a-window-remembers"
 
 
 def _normal(*values: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -18,24 +17,43 @@ def _normal(*values: float) -> tuple[Tensor, Tensor, Tensor]:
     return x.flatten(), mu.squeeze(), sigma.squeeze()
 
 
-def _sigma() -> float:
-    return _normal(2, 4, 6, 8)[2].item()
+def _sigma(x: Tensor) -> Tensor:
+    """σ of a window whose mean is a whole number; other windows are drawn again."""
+    _, mu, sigma = stationarize(x[None, :, None])
+    step("mean", mu.squeeze(), axes="")
+    step("squares", (x - mu.squeeze()) ** 2, axes="T")
+    variance = step("variance", x.var(correction=0), axes="")
+    step("unbiased", x.std(), axes="")
+    return torch.where((x.sum() % 4 == 0) & (variance > 0), sigma.squeeze(), torch.nan)
 
 
-def _twin() -> str:
-    windows = {"line": (-100, -50, 0, 50), "mirror": (4, 3, 2, 1), "curve": (1, 4, 9, 16)}
+def _twins() -> set[str]:
+    windows = {"line": (-100, -50, 0, 50), "mirror": (4, 3, 2, 1), "curve": (1, 4, 9, 16), "ten": (10, 20, 30, 40),
+               "stuck": (7, 7, 7, 7)}
     x = _normal(1, 2, 3, 4)[0]
-    return min(windows, key=lambda name: float((_normal(*windows[name])[0] - x).abs().max()))
+    return {name for name, window in windows.items() if torch.allclose(_normal(*window)[0], x, atol=1e-4)}
 
 
-def _restored(y: float, mu: float, sigma: float) -> float:
-    one = torch.ones(1, 1, 1, dtype=torch.float64)
-    return destationarize(y * one, mu * one, sigma * one).item()
+def _restored(y: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
+    step("swapped", y * mu + sigma, axes="")
+    step("variance", y * sigma**2 + mu, axes="")
+    step("order", (y + mu) * sigma, axes="")
+    return destationarize(*(z.reshape(1, 1, 1) for z in (y, mu, sigma))).squeeze()
 
 
-def _largest(n: int) -> float:
-    """The largest entry of a stationarized window of `n` steps: one spike, all else equal."""
-    return _normal(*[0.0] * (n - 1), 1e6)[0].max().item()
+def _largest(n: Tensor) -> Tensor:
+    """The largest of n stationarized steps when one differs from all others, and what a straight line reaches."""
+    steps = torch.arange(100, device=n.device)
+    line = steps.to(n)
+
+    def top(x: Tensor) -> Tensor:
+        rest = torch.where(steps < n, x - torch.where(steps < n, x, 0.0).sum() / n, 0.0)
+        return rest.amax() / (rest.square().sum() / n).sqrt()
+
+    step("others", n - 1, axes="")
+    step("line", top(line), axes="")
+    step("root n", n.sqrt(), axes="")
+    return top((steps == 0).to(n))
 
 
 def _constant() -> float:
@@ -76,18 +94,19 @@ def _which_step() -> str:
 
 QUESTIONS = [
     number(
-        id="03-sigma", lesson=LESSON, answer=_sigma, tolerance=0.005,
-        text="A window holds 2, 4, 6, 8. What is its σ in this model?",
-        right="√5 = 2.236: the squared distances from 5 are 9, 1, 1, 9, and their mean is 5.",
-        wrong="Take the mean of the squared distances from the mean, then the root.",
+        id="03-sigma", lesson=LESSON, answer=_sigma, tolerance=0.005, difficulty=1, claims=(6, 13),
+        draws={"x": Draw((4,), 1, 9, whole=True)}, first={"x": (2, 4, 6, 8)},
+        text="A window holds {x}. What is its σ in the Non-stationary Transformer?",
+        right="√{variance} = {answer}: the squared distances from {mean} are {squares}, and their mean is {variance}.",
+        wrong="Take the mean of the squared distances from the mean, {mean}, then the root.",
         slips={
-            "unbiased": Slip(lambda: torch.tensor([2.0, 4, 6, 8]).double().std().item(),
+            "unbiased": Slip("unbiased",
                 "That divides by 3. The model divides by all 4 steps (`unbiased=False`)."),
-            "variance": Slip(lambda: _sigma() ** 2, "That is σ², the variance. The root is still missing."),
+            "variance": Slip("variance", "That is σ², the variance. The root is still missing."),
         }),
-    choice(
-        id="03-twin", lesson=LESSON, answer=_twin,
-        text="Which window becomes the same four numbers as 1, 2, 3, 4?",
+    several(
+        id="03-twin", lesson=LESSON, answer=_twins, claims=(6,), show=Show(DRAG, level=20, scale=1000),
+        text="Stationarized, which windows become the same four numbers as 1, 2, 3, 4?",
         options={
             "line": Option("−100, −50, 0, 50",
                 "It is 50 times the window, minus 150. Level and scale are what stationarization removes."),
@@ -96,22 +115,30 @@ QUESTIONS = [
                 "Shape stays."),
             "curve": Option("1, 4, 9, 16",
                 "No a·x + b turns a line into a curve, so its four numbers are others."),
+            "ten": Option("10, 20, 30, 40",
+                "Ten times the window. Mean and spread are ten times as large, and both divide out: −1.342, −0.447, "
+                "0.447, 1.342 again."),
+            "stuck": Option("7, 7, 7, 7",
+                "There is no spread to divide by: all four become 0. Nothing of a line is left in it."),
         }),
     number(
-        id="03-restore", lesson=LESSON, answer=lambda: _restored(0.8, 5, 3), tolerance=0.01,
-        text="A window has μ = 5 and σ = 3. Inside, the network says 0.8. What is the forecast?",
-        right="0.8 · 3 + 5 = 7.4.",
+        id="03-restore", lesson=LESSON, answer=_restored, tolerance=0.01, difficulty=1, claims=(24,),
+        draws={"y": Draw(low=-1.5, high=1.5, step=0.1), "mu": Draw(low=2, high=9, whole=True),
+               "sigma": Draw(low=2, high=9, whole=True)},
+        first={"y": 0.8, "mu": 5, "sigma": 3},
+        text="A window has μ = {mu} and σ = {sigma}. Inside, the network says {y}. What is the forecast?",
+        right="{y} · {sigma} + {mu} = {answer:1}.",
         wrong="Undo the steps in reverse order: times σ, plus μ.",
         slips={
-            "swapped": Slip(lambda: _restored(0.8, 3, 5),
-                "That is 0.8 · 5 + 3: μ and σ have changed places."),
-            "variance": Slip(lambda: _restored(0.8, 5, 9),
+            "swapped": Slip("swapped",
+                "That is {y} · {mu} + {sigma}: μ and σ have changed places."),
+            "variance": Slip("variance",
                 "That multiplies by σ². The window was divided by σ."),
-            "order": Slip(lambda: (0.8 + 5) * 3,
+            "order": Slip("order",
                 "That adds μ before it multiplies. Division came last, so it goes first."),
         }),
     choice(
-        id="03-which-step", lesson=LESSON, answer=_which_step,
+        id="03-which-step", lesson=LESSON, answer=_which_step, claims=(24,), show=Show(DRAG, slope=1),
         text="The past windows have 12 steps. Their σ has shape (2, 1, 5) and multiplies a forecast of "
              "4 steps. At which time step was it computed?",
         hint="What does the 1 in the middle stand for?",
@@ -119,30 +146,50 @@ QUESTIONS = [
             "last": Option("At the last one: the forecast continues from there.",
                 "The last step alone has no deviation. The middle axis was averaged away, not cut."),
             "all": Option("At none: it is one number for the whole past window.",
-                "All 12 steps enter it. That it fits the 4 future steps is an assumption of the model: they "
-                "will "
-                "have the past's level and scale."),
+                "All 12 steps enter it. That it fits the 4 future steps is an assumption of the model: they will have "
+                "the past's level and scale."),
             "future": Option("At each of the 4 steps of the forecast.",
                 "Those are not known yet. One number of the past serves all four."),
         }),
+    written(
+        id="03-broadcast", lesson=LESSON, difficulty=3, claims=(24,), show=Show(DRAG, preset="Higher"),
+        text="The forecast is restored by `dec_out × std_enc + mean_enc`, where `std_enc` has shape (2, 1, 5): two "
+             "windows of 12 steps, five variables. At which time step was this standard deviation computed, and why "
+             "may it be broadcast to the 4 steps of the output?",
+        hint="Which operation leaves an axis of length 1? And what does a forecast have to do with the past's spread?",
+        model_answer="At none: it is computed *over* all 12 steps of the input, once for each window and variable, "
+                     "with the biased variance and 10⁻⁵ under the root. `keepdim` leaves a time axis of length 1, and "
+                     "such an axis fits any length: here the decoder's 10 rows, of which the last 4 are kept. That "
+                     "the shapes fit is no reason that the numbers do. The model assumes that the future has level "
+                     "and scale of the input window; if they move, the decoder would have to predict the move in "
+                     "units of the past.",
+        rubric=[
+            "Computed over all 12 input steps, at no single one; one number for each window and variable.",
+            "The time axis has length 1 and is broadcast to any number of rows.",
+            "It assumes that the future keeps the level and the scale of the past window.",
+        ],
+        parts=["03-which-step", "03-sigma", "03-restore"]),
     number(
-        id="03-bound", lesson=LESSON, answer=lambda: _largest(12), tolerance=0.01,
-        text="Twelve numbers are brought to mean 0 and standard deviation 1. How large can the largest of "
-             "them be?",
-        hint="Eleven steps of the window are equal, one is different.",
-        right="√11 = 3.317, reached when the other eleven are equal. It depends on n alone.",
-        wrong="Let eleven steps be equal and one differ: mean 0 and mean square 1 then leave one solution, "
-              "√(n − 1).",
+        id="03-bound", lesson=LESSON, answer=_largest, tolerance=0.01, difficulty=3, claims=(14,),
+        show=Show(DRAG, preset="One outlier"),
+        draws={"n": Draw(values=(5, 6, 8, 12, 14, 17, 24, 26, 37, 48, 50, 65, 96))}, first={"n": 12},
+        text="{n} numbers are brought to mean 0 and standard deviation 1. How large can the largest of them be?",
+        hint="All but one of them are equal.",
+        right="√{others} = {answer}, reached when the other {others} are equal. It depends on n alone.",
+        wrong="Let all but one be equal: mean 0 and mean square 1 then leave one solution, √(n − 1).",
         slips={
             "notes": Slip(1.5,
-                "About what a straight line of twelve steps reaches (1.593). Other shapes reach further."),
-            "root n": Slip(lambda: sqrt(12),
-                "If the whole sum of squares, 12, sat on one step, the mean would not be 0."),
+                "About what a straight line of twelve steps reaches (of {n} steps: {line}). Other shapes reach "
+                "further.",
+                slip="claim 14"),
+            "root n": Slip("root n",
+                "If the whole sum of squares, {n}, sat on one number, the mean would not be 0."),
             "three": Slip(3.0,
-                "Three sigma is a custom, not a bound. Twelve numbers can go a little further, and no more."),
+                "Three sigma is a custom, not a bound: what bounds {n} numbers is √{others}."),
         }),
     number(
         id="03-constant", lesson=LESSON, answer=lambda: 1000 * _constant(), tolerance=0.05,
+        claims=(13,), show=Show(DRAG, level=0, scale=1e-4),
         text="A sensor is stuck: 7, 7, 7. What is σ, in thousandths?",
         hint="The variance is 0. What is added, and where?",
         right="1000 · √(0 + 10⁻⁵) = 3.162: ε stands inside the root.",
@@ -153,30 +200,29 @@ QUESTIONS = [
                 "0.00316 of it."),
         }),
     choice(
-        id="03-detach", lesson=LESSON, answer=_detached,
-        text="The released code computes τ and δ from `x_enc.clone().detach()` and detaches μ and σ. You "
-             "delete "
-             "every `clone` and `detach`, and train on the same file with the same seed. What changes?",
+        id="03-detach", lesson=LESSON, answer=_detached, difficulty=3, claims=(10, 11),
+        text="The released Non-stationary Transformer computes τ and δ from `x_enc.clone().detach()` and detaches μ "
+             "and σ. You delete every `clone` and `detach`, and train on the same file with the same seed. What "
+             "changes?",
         options={
             "outputs": Option("The forecasts: the copy is overwritten by the normalised window.",
-                "`x = x - mean` makes a new tensor and gives it the old name. Nothing is overwritten."),
+                "`x = x - mean` makes a new tensor and gives it the old name. Nothing is overwritten.", slip="claim "
+                "10"),
             "gradients": Option("The training: the Projectors now learn to undo the normalisation.",
-                "A gradient that flows into data ends there. Those of the parameters are the same to the "
-                "last bit."),
+                "A gradient that flows into data ends there. Those of the parameters are the same to the last bit.",
+                slip="claim 11"),
             "nothing": Option("Nothing at all.",
-                "Difference 0.0 in the forecasts and in every parameter gradient. It matters only when "
-                "something that "
+                "Difference 0.0 in the forecasts and in every parameter gradient. It matters only when something that "
                 "trains produces the window."),
         }),
     choice(
-        id="03-batchnorm", lesson=LESSON, answer=_batch_norm,
+        id="03-batchnorm", lesson=LESSON, answer=_batch_norm, claims=(12,),
         text="Does batch normalisation, in training, let the gradient pass through the batch mean and "
              "variance?",
         options={
             "detached": Option("No: statistics must not be changed by gradients.",
-                "Statistics are not parameters, so there is nothing to change. You may be thinking of the "
-                "*running* "
-                "averages, which are kept outside the graph."),
+                "Statistics are not parameters, so there is nothing to change. You may be thinking of the *running* "
+                "averages, which are kept outside the graph.", slip="claim 12"),
             "through": Option("Yes.",
                 "So its input gradients sum to 0 in every column: raising a whole column changes nothing. "
                 "Detaching is the departure from it."),

@@ -5,12 +5,12 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from tsattn_mini import record
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini import record, step
+from tsattn_mini.explore.question import Draw, Option, Show, Slip, choice, number, several, written
 from tsattn_mini.nonstationary import NonstationaryTransformer, destationarize
 from tsattn_mini.trace import Trace
 
-LESSON = "06_forecast_chain"
+LESSON, CHAIN = "06_forecast_chain", "forecast-chain"
 
 
 @cache
@@ -50,13 +50,34 @@ def _tail() -> str:
     return next((name for name, other in kinds.items() if torch.equal(rows, other)), "encoded")
 
 
-def _who_sees_delta() -> str:
-    """One entry of δ moves by 1: which of the three kinds of attention maps move?"""
+def _who_sees_delta() -> set[str]:
+    """One entry of δ moves by 1: which attention maps move?"""
     delta = torch.zeros(1, 12, dtype=torch.float64)
     before, after = _fill(_window(), delta), _fill(_window(), delta.index_fill(1, torch.tensor([0]), 1.0))
-    moved = {kind for kind in ("enc0", "dec0/self", "dec0/cross")
-             if not torch.equal(before[f"{kind}/A"].tensor, after[f"{kind}/A"].tensor)}
-    return {3: "all", 1: "encoder"}.get(len(moved), "two" if "dec0/self" not in moved else "other")
+    return {kind for kind in ("enc0", "enc1", "dec0/self", "dec0/cross")
+            if not torch.equal(before[f"{kind}/A"].tensor, after[f"{kind}/A"].tensor)}
+
+
+def _label_zero(T: Tensor, F: Tensor) -> Tensor:
+    """The released slice, at label_len = 0, of a window whose first T rows are filled."""
+    filled = (torch.arange(96, device=T.device) < T).to(T)
+    step("window", T * 1.0, axes="")
+    step("wanted", F * 1.0, axes="")
+    return filled[-0:].sum() + F
+
+
+def _fits(T: Tensor, label: Tensor) -> Tensor:
+    """The horizon at which label_len + pred_len is seq_len."""
+    step("entries", T * 1.0, axes="")
+    step("both", T + label, axes="")
+    return T - label
+
+
+def _compared(label: Tensor, F: Tensor, V: Tensor) -> Tensor:
+    step("rows", label + F, axes="")
+    step("all", (label + F) * V, axes="")
+    step("dropped", label * V, axes="")
+    return F * V
 
 
 def _rms() -> str:
@@ -74,10 +95,9 @@ def _zero() -> str:
 
 QUESTIONS = [
     choice(
-        id="06-noise", lesson=LESSON, answer=_noise,
-        text="The decoder input `x_dec` holds 6 rows of history and 4 rows of zeros. You overwrite all of "
-             "it with 100. "
-             "What happens to the forecast?",
+        id="06-noise", lesson=LESSON, answer=_noise, difficulty=1, claims=(4, 31),
+        text="A Non-stationary Transformer is called with a decoder input `x_dec` of 6 rows of history and 4 rows of "
+             "zeros. You overwrite all of it with 100. What happens to the forecast?",
         options={
             "label": Option("It changes, because the 6 rows of history are gone.",
                 "They were never read. The model rebuilds them from `x_enc`."),
@@ -87,86 +107,126 @@ QUESTIONS = [
                 "The difference is exactly 0.0: of `x_dec` the model takes the shape."),
         }),
     number(
-        id="06-label-zero", lesson=LESSON, tolerance=0.5,
-        answer=lambda: _window()[:, -0:].shape[1] + 4,
-        text="The released code takes the history of the decoder as `x[:, -label_len:]`, then appends "
-             "`pred_len` zeros. "
-             "With `seq_len` 12, `label_len` 0 and `pred_len` 4: how many rows does *that* decoder input "
-             "have?",
+        id="06-label-zero", lesson=LESSON, tolerance=0.5, answer=_label_zero, claims=(17,),
+        draws={"T": Draw(values=(8, 10, 12, 16, 24, 36, 48)), "F": Draw(low=2, high=7, whole=True)},
+        first={"T": 12, "F": 4},
+        text="The released Non-stationary Transformer takes the history of the decoder as `x[:, -label_len:]`, then "
+             "appends `pred_len` zeros. With `seq_len` {T}, `label_len` 0 and `pred_len` {F}: how many rows does "
+             "*that* decoder input have?",
         hint="What is -0?",
-        right="−0 is 0, and `x[:, 0:]` is the whole window: 12 + 4. Nothing fails, the decoder is just "
-              "four times as long.",
+        right="−0 is 0, and `x[:, 0:]` is the whole window: {T} + {F}. Nothing fails, the decoder is just longer than "
+              "anybody asked for.",
         wrong="Evaluate the slice: `-0` is `0`, and a slice from 0 starts at the beginning.",
         slips={
-            "no history": Slip(4, "That is what label_len = 0 should mean, and what this package does. "
-                                  "The slice says otherwise."),
-            "window only": Slip(12, "The whole window is taken, and the 4 zeros are still appended."),
+            "no history": Slip("wanted", "That is what label_len = 0 should mean, and what `tsattn_mini` does. The "
+                                         "slice says otherwise."),
+            "window only": Slip("window", "The whole window is taken, and the {F} zeros are still appended."),
         }),
     choice(
-        id="06-tail", lesson=LESSON, answer=_tail,
-        text="Which numbers stand in the first 6 rows of the decoder input?",
+        id="06-tail", lesson=LESSON, answer=_tail, claims=(17, 32), show=Show(CHAIN, preset="Ten times"),
+        text="The decoder of a Non-stationary Transformer starts from 6 rows of the past and 4 rows of zeros. Which "
+             "numbers stand in the first 6 rows?",
         options={
             "encoded": Option("The last 6 states of the encoder.",
-                "The encoder runs after these rows are taken, and its states have width 8, not 5."),
+                "The encoder runs after these rows are taken, and writes to another name; its states have the width of "
+                "the model, not one column per variable.", slip="claim 32"),
             "raw": Option("The last 6 rows of the window as it came.",
                 "Almost: μ and σ have been taken out first."),
             "input": Option("The last 6 rows of the stationarized window.",
                 "History in normalised units, and nothing has attended to it yet."),
         }),
-    choice(
-        id="06-delta", lesson=LESSON, answer=_who_sees_delta,
-        text="One entry of δ grows by 1. In a model with one decoder layer, which attention maps change?",
+    several(
+        id="06-delta", lesson=LESSON, answer=_who_sees_delta, claims=(20, 21, 30),
+        text="In a Non-stationary Transformer with two encoder layers and one decoder layer, one entry of δ grows by "
+             "1. Which attention maps change?",
         options={
-            "encoder": Option("Those of the encoder only.",
-                "Cross-attention has the same keys, encoder positions, and gets the same δ."),
-            "two": Option("Those of the encoder and of cross-attention.",
-                "Their keys are the 12 steps of the past. Decoder self-attention stays to the last bit."),
-            "all": Option("All of them.",
-                "Decoder self-attention has other keys. It gets τ, and no δ."),
+            "enc0": Option("Self-attention in the first encoder layer",
+                "Its keys are the 12 steps of the past, and entry j of δ is added to the scores of key j."),
+            "enc1": Option("Self-attention in the second encoder layer",
+                "The same δ again, although this layer has other keys: one more approximation. Its input has moved "
+                "too."),
+            "dec0/self": Option("Self-attention in the decoder",
+                "Its keys are decoder positions, which have no entry in δ: it gets τ alone, and stays to the last "
+                "bit."),
+            "dec0/cross": Option("Attention from the decoder to the encoder",
+                "Its queries are decoder positions, but its keys are the 12 steps of the past, as in the encoder."),
         }),
+    number(
+        id="06-fits", lesson=LESSON, answer=_fits, tolerance=0.5, difficulty=1, claims=(22, 29),
+        draws={"T": Draw(values=(12, 16, 24, 36, 48, 96)), "label": Draw(low=4, high=9, whole=True)},
+        first={"T": 12, "label": 6},
+        text="In the Non-stationary Transformer δ has one entry for each of {T} encoder steps. The decoder starts "
+             "with {label} known steps, then come those to forecast. At which horizon do the keys of its "
+             "self-attention number exactly {T}?",
+        right="{label} + {answer} = {T}. The shapes agree, adding δ would run, and mean nothing: no entry of it "
+              "belongs to a decoder position.",
+        wrong="The decoder has `label_len` + `pred_len` positions, and its self-attention has as many keys.",
+        slips={
+            "horizon alone": Slip("entries", "The {label} known steps are decoder positions too: {label} + {T} is "
+                                             "more than {T}."),
+            "sum": Slip("both", "The known steps are part of the decoder's {T} positions, so they are taken off, not "
+                                "added."),
+        }),
+    written(
+        id="06-no-delta", lesson=LESSON, difficulty=3, claims=(21, 22, 29, 30),
+        text="In the Non-stationary Transformer δ has shape (B, seq_len). Why is `delta=None` in the decoder's "
+             "self-attention, while cross-attention gets δ as the encoder does?",
+        hint="What does one entry of δ stand for? Then ask whether the shape is the reason or only a symptom.",
+        model_answer="An entry of δ belongs to a position of the *encoder*: δ stands for K μ_Q, one number for each "
+                     "encoder key. The keys of cross-attention are encoder positions, so δ fits there. Decoder "
+                     "positions are other objects, part of them zero placeholders, and no entry of δ speaks of them. "
+                     "That the shapes disagree (10 against 12) is a symptom of one setting: with label_len + pred_len "
+                     "= seq_len they agree, adding δ would run, and it would be meaningless. τ has no position, so it "
+                     "may go everywhere.",
+        rubric=[
+            "δ has one entry per encoder position, because it stands for K μ_Q of encoder keys.",
+            "The keys of cross-attention are encoder positions, those of decoder self-attention are not.",
+            "The shape error is a symptom: at label_len + pred_len = seq_len it is gone, and δ is still wrong there.",
+        ],
+        parts=["06-delta", "06-fits", "06-tail"]),
     choice(
-        id="06-rms", lesson=LESSON, answer=_rms,
-        text="Suppose the window is *not* stationarized and holds values near 5000. How large are the "
-             "numbers from which "
-             "cross-attention makes its queries (root mean square)?",
+        id="06-rms", lesson=LESSON, answer=_rms, difficulty=3, claims=(18,),
+        text="Suppose the decoder of a Non-stationary Transformer starts from a window that is *not* stationarized and "
+             "holds values near 5000. How large are the numbers from which cross-attention makes its queries (root "
+             "mean square)?",
         hint="What is the last thing that happens in front of cross-attention?",
         options={
             "large": Option("About 5000.",
-                "They would be, but a LayerNorm stands in between and brings every position to spread 1."),
+                "They would be, but a LayerNorm stands in between and brings every position to spread 1.",
+                slip="claim 18"),
             "one": Option("About 1.",
-                "As always: a LayerNorm stands in front of queries and keys. Different ranges cannot be "
-                "the reason for "
+                "As always: a LayerNorm stands in front of queries and keys. Different ranges cannot be the reason for "
                 "the normalised prefix."),
             "root": Option("About √5000 = 71.",
                 "No root is involved; LayerNorm divides by the spread itself."),
         }),
     choice(
-        id="06-zero", lesson=LESSON, answer=_zero,
-        text="The decoder holds a 0 in the place of each step to come. If the whole network just passed "
-             "it on, what "
-             "would the forecast be?",
+        id="06-zero", lesson=LESSON, answer=_zero, claims=(18,), show=Show(CHAIN, preset="Level 5"),
+        text="The decoder of a Non-stationary Transformer holds a 0 in the place of each step to come. If the whole "
+             "network just passed it on, what would the forecast be?",
         options={
             "zero": Option("0.",
-                "That is the placeholder in normalised units. σ and μ are still to be put back: 0 · σ + "
-                "μ."),
+                "That is the placeholder in normalised units. σ and μ are still to be put back: 0 · σ + μ."),
             "mean": Option("The mean of the window.",
-                "0 · σ + μ = μ. In normalised units the zero placeholder is a sensible first guess; in "
-                "raw units it would "
-                "mean nothing."),
+                "0 · σ + μ = μ. In normalised units the zero placeholder is a sensible first guess; in raw units it "
+                "would mean nothing."),
             "last": Option("The last value of the window.",
                 "That would be the naive forecast. The last value stands in the label rows, not in the "
                 "placeholders."),
         }),
     number(
-        id="06-rows", lesson=LESSON, tolerance=0.5, answer=lambda: _forecast()["forecast"].tensor[0].numel(),
-        text="The decoder returns 10 rows of 5 variables, all restored to the units of the window. How "
-             "many of these 50 "
-             "numbers does the loss compare with the truth?",
-        right="4 rows · 5 variables = 20. The 6 label rows are restored and then thrown away.",
-        wrong="Only the steps to come are compared: `pred_len` rows of 5 variables.",
+        id="06-rows", lesson=LESSON, tolerance=0.5, answer=_compared, difficulty=1, claims=(24,),
+        show=Show(CHAIN, preset="A night"),
+        draws={"label": Draw(low=4, high=12, whole=True), "F": Draw(low=2, high=9, whole=True),
+               "V": Draw(low=2, high=7, whole=True)},
+        first={"label": 6, "F": 4, "V": 5},
+        text="A decoder returns {rows} rows of {V} variables, all restored to the units of the window: {label} rows "
+             "of known past, then {F} steps to come. How many of these {all} numbers does the loss compare with the "
+             "truth?",
+        right="{F} rows · {V} variables = {answer}. The {label} label rows are restored and then thrown away.",
+        wrong="Only the steps to come are compared: `pred_len` rows of {V} variables.",
         slips={
-            "all rows": Slip(50, "All 50 are restored, but the last step of the chain keeps the last 4 "
-                                 "rows."),
-            "label rows": Slip(30, "Those are the rows of the past, the ones that are dropped."),
+            "all rows": Slip("all", "All {all} are restored, but the last step of the chain keeps the last {F} rows."),
+            "label rows": Slip("dropped", "Those are the rows of the past, the ones that are dropped."),
         }),
 ]

@@ -1,10 +1,15 @@
 """Check questions of lesson 07, the Non-stationary Transformer in the wild; answers come from the stored table."""
 
+from torch import Tensor
+
+from tsattn_mini import step
 from tsattn_mini.datasets import load_macro, split_by_time
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.explore.question import Draw, Option, Slip, choice, number, several
 from tsattn_mini.results import interval, load
 
 LESSON = "07_non_stationary_in_the_wild"
+RESULTS, MODELS = load("nonstationary"), ("raw", "stationarized", "with τ, δ", "last value")
+T_THREE = interval([-1.0, 0.0, 1.0]).half * 3**0.5  # Student's t for three runs; their deviation is 1 here
 
 
 def _new_quarters() -> float:
@@ -14,38 +19,47 @@ def _new_quarters() -> float:
 
 
 def _winner(series: str) -> str:
-    results = load("nonstationary")
-    return min((m for s, m in results.pairs() if s == series), key=lambda m: results[series, m, "mse"].mean)
+    return min((m for s, m in RESULTS.pairs() if s == series), key=lambda m: RESULTS[series, m, "mse"].mean)
 
 
-def _separable(series: str) -> str:
-    """Can the table tell which of the two stationarized models has the smaller squared error?"""
-    plain, steered = (load("nonstationary")[series, model, "mse"] for model in ("stationarized", "with τ, δ"))
-    if plain.overlaps(steered):
-        return "open"
-    return "steered" if steered.mean < plain.mean else "plain"
+def _half_width(x: Tensor) -> Tensor:
+    s, t = step("s", x.std(), axes=""), step("t", x.new_tensor(T_THREE), axes="")
+    step("normal", 1.96 * s / 3**0.5, axes="")
+    step("single", t * s, axes="")
+    step("three", t * s / 3, axes="")
+    return t * s / 3**0.5
+
+
+def _errors(series: str) -> str:
+    return "; ".join(f"{model} {RESULTS[series, model, 'mse']}" for model in MODELS)
+
+
+def _allowed() -> set[str]:
+    """Which of these differences are larger than the intervals of both sides?"""
+    said = {"raw": ("macro", "stationarized", "raw"), "bikes raw": ("bikes", "stationarized", "raw"),
+            "handles": ("bikes", "with τ, δ", "stationarized"), "worse": ("bikes", "stationarized", "with τ, δ"),
+            "naive": ("bikes", "with τ, δ", "last value"), "macro naive": ("macro", "with τ, δ", "last value")}
+    pairs = {name: [RESULTS[series, model, "mse"] for model in models] for name, (series, *models) in said.items()}
+    return {name for name, (a, b) in pairs.items() if a.mean < b.mean and not a.overlaps(b)}
 
 
 def _copies() -> str:
-    plain = load("nonstationary")["macro", "stationarized", "copies"].mean
+    plain = RESULTS["macro", "stationarized", "copies"].mean
     return "same" if plain < 0.01 else "apart"
 
 
 QUESTIONS = [
     number(
-        id="07-new", lesson=LESSON, answer=_new_quarters, tolerance=1, unit="%",
-        text="US output grew 4.8 times in fifty years. The first 70 % of the quarters are for training, "
-             "the last 20 % "
-             "for the test. In how many percent of the test quarters is output above everything in "
-             "training?",
+        id="07-new", lesson=LESSON, answer=_new_quarters, tolerance=1, unit="%", difficulty=1,
+        text="US output grew 4.8 times in fifty years. The first 70 % of the quarters are for training, the last 20 % "
+             "for the test. In how many percent of the test quarters is output above everything in training?",
         right="All of them. A model that works on raw levels meets nothing but new numbers.",
         wrong="Output hardly ever falls for long, and 10 % of the quarters lie between the two parts.",
-        slips={"half": Slip(50, "That would need output to fall back to old levels in every other "
-                                "quarter.")}),
+        slips={"half": Slip(50, "That would need output to fall back to old levels in every other quarter.")}),
     choice(
         id="07-winner", lesson=LESSON, answer=lambda: _winner("macro"),
-        text="Forecast five growing US series for two years ahead. Which has the smallest squared error "
-             "on the test part?",
+        text="Four ways to forecast five growing US series for two years ahead, trained on the first 70 % of fifty "
+             "years. Which has the smallest squared error on the last 20 %?",
         options={
             "raw": Option("A Transformer on the raw levels.",
                 "It is last by far: it has never seen levels like these."),
@@ -54,40 +68,47 @@ QUESTIONS = [
             "with τ, δ": Option("The Non-stationary Transformer with τ and δ.",
                 "Close to the stationarized one, and still something simpler is ahead."),
             "last value": Option("Repeat the last value.",
-                "On 111 training windows of slow series the naive forecast is hard to beat. Without that "
-                "line in the table, "
-                "a factor of forty would look like a triumph."),
+                "On 111 training windows of slow series the naive forecast is hard to beat. Without that line in the "
+                "table, a factor of forty would look like a triumph."),
         }),
     number(
-        id="07-interval", lesson=LESSON, tolerance=0.002,
-        answer=lambda: interval([0.14, 0.16, 0.18]).half,
-        text="Three seeds give test errors 0.14, 0.16 and 0.18. Their standard deviation is 0.02, and "
-             "Student's t for three "
-             "seeds is 4.303. What is half the width of the 95 % confidence interval of the mean?",
-        right="4.303 · 0.02 / √3 = 0.050. With three seeds the mean is known to a third of itself.",
+        id="07-interval", lesson=LESSON, tolerance=0.002, answer=_half_width,
+        draws={"x": Draw((3,), 0.1, 0.3, step=0.02)}, first={"x": (0.14, 0.16, 0.18)},
+        text="Three seeds give test errors {x}. Their standard deviation is {s}, and Student's t for three seeds is "
+             "{t}. What is half the width of the 95 % confidence interval of the mean?",
+        right="{t} · {s} / √3 = {answer:3}. With three seeds a mean is known only roughly.",
         wrong="t · s / √n.",
         slips={
-            "normal": Slip(1.96 * 0.02 / 3**0.5,
-                "1.96 is for many seeds. With three, s itself is uncertain, and t is 4.303."),
-            "no root": Slip(4.303 * 0.02, "That is for a single run. The mean of three is √3 times as "
-                                          "certain."),
+            "normal": Slip("normal",
+                "1.96 is for many seeds. With three, s itself is uncertain, and t is {t}."),
+            "no root": Slip("single", "That is t · s, for a single run. The mean of three is √3 times as certain."),
+            "divided by n": Slip("three", "That divides by 3. Variances of independent runs add, so the deviation of "
+                                          "their mean falls with √3."),
         }),
-    choice(
-        id="07-open", lesson=LESSON, answer=lambda: _separable("bikes"),
-        text="You have seen the bikes rows of the table, eight seeds each. Which statement about τ and δ "
-             "do they allow?",
-        hint="Do the two confidence intervals share a point?",
+    several(
+        id="07-open", lesson=LESSON, answer=_allowed, difficulty=3,
+        text="Errors on a test part, mean of eight seeds ± half a 95 % interval. "
+             f"Macro: {_errors('macro')}. Bikes: {_errors('bikes')}. "
+             "Which statements hold because the two intervals share no point?",
+        hint="Write down both ends of each interval, mean minus and mean plus. Do the two stretches overlap?",
         options={
-            "steered": Option("With τ and δ the error is smaller.",
-                "The intervals share points: another eight seeds could turn the order round."),
-            "plain": Option("Without τ and δ the error is smaller.",
-                "The mean is, by 0.007. The intervals overlap by more than that."),
-            "open": Option("This table cannot tell.",
-                "The intervals overlap. That is no proof of equality either: more seeds or more data "
-                "might part them."),
+            "raw": Option("Macro: stationarizing makes the error smaller.",
+                "6.742 − 0.132 lies far above 0.170 + 0.022."),
+            "bikes raw": Option("Bikes: stationarizing makes the error smaller.",
+                "0.572 + 0.014 = 0.586 still lies below 0.624 − 0.024 = 0.600."),
+            "handles": Option("Bikes: τ and δ make the error smaller.",
+                "The mean is not even smaller, and the intervals share points: another eight seeds could turn the "
+                "order round."),
+            "worse": Option("Bikes: τ and δ make the error larger.",
+                "The mean is larger by 0.007, and the intervals, 0.558 to 0.586 and 0.569 to 0.589, share most of "
+                "their points. That is no proof of equality either."),
+            "naive": Option("Bikes: the model with τ and δ beats the last value.",
+                "0.589 at most against 1.013. Repeating a value has no seeds, so its interval is a point."),
+            "macro naive": Option("Macro: the model with τ and δ beats the last value.",
+                "The last value lies below the whole interval, 0.142 to 0.188: it is the rival that wins."),
         }),
     choice(
-        id="07-copies", lesson=LESSON, answer=_copies,
+        id="07-copies", lesson=LESSON, answer=_copies, claims=(5, 6),
         text="A trained model with stationarized windows, but no τ and δ, reads a window x and then 2x + "
              "1. How do its "
              "attention maps differ?",
