@@ -192,7 +192,7 @@ QUESTIONS = [
                 "any."),
         ]),
     written(
-        id="05-softmax", lesson=LESSON, difficulty=3, claims=(15, 26, 27, 28), show=Show(TURN, preset="One δ"),
+        id="05-tau-and-delta", lesson=LESSON, difficulty=3, claims=(15, 26, 27, 28), show=Show(TURN, preset="One δ"),
         text="τ multiplies the scores, δ is added to them. Seen from the softmax, what does each of the two change, "
              "and what can it not change?",
         hint="Take two keys and write down the odds between their weights. What can each handle do to their order?",
