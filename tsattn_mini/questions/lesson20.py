@@ -171,7 +171,7 @@ QUESTIONS = [
             "one": Option("One: its nearest stranger.",
                 "The largest entry of a row is divided by itself. DUET cannot say “nobody”."),
             "all": Option("Five: all are equally far.",
-                "Only if the distances were equal. The nearest gets 0.99, one that is twice as far 0.495."),
+                "Only if the distances were equal. The nearest gets 0.99, one with twice its D gets 0.495."),
         }),
     number(
         id="20-drawn", lesson=LESSON, answer=sharpened, tolerance=0.005,
