@@ -141,7 +141,7 @@ def _keys_stay() -> list[bool]:
 
 QUESTIONS = [
     number(
-        id="14-unrelated", lesson=LESSON, answer=_unrelated, tolerance=0.05, claims=(92,),
+        id="14-unrelated", lesson=LESSON, answer=_unrelated, tolerance=0.05, difficulty=1, claims=(92,),
         show=Show("angle-gate", preset="Unrelated"),
         text="A hidden state and a looked-up memory have nothing to do with each other: two random vectors of width "
              "64. How far does the gate open, on average? (0 is shut, 1 is open.)",
@@ -197,7 +197,7 @@ QUESTIONS = [
                "root": Slip("rooted", "That is the released gate: the sigmoid of the signed root of {s:2}.",
                             slip="claim 106")}),
     choice(
-        id="14-closes", lesson=LESSON, answer=_closes, claims=(92,),
+        id="14-closes", lesson=LESSON, answer=_closes, difficulty=3, claims=(92,),
         show=Show("angle-gate", angle=100.0, width=1024.0),
         text="Width 1024, the paper's gate, no gains. Which memory leaves α below 0.05?",
         options={
@@ -222,7 +222,7 @@ QUESTIONS = [
                                                       "gains it cannot be left."),
             "half": Option("About half.", "That is a memory at a right angle, with a score of 0. Here s = −8.")}),
     match(
-        id="14-asks", lesson=LESSON, answer=_asks, difficulty=2, claims=(93, 94, 110),
+        id="14-asks", lesson=LESSON, answer=_asks, difficulty=3, claims=(93, 94, 110),
         text="Four gates for a looked-up memory. What does the share that passes depend on?",
         left={
             "context": Option("The gate of step 6, σ of RMSNorm(h) · RMSNorm(k)/√M",
