@@ -11,7 +11,7 @@ from tsattn_mini.explore.element import words
 from tsattn_mini.figures import number
 
 pytestmark = pytest.mark.browser
-WIDE, NARROW = (1280, 900), (390, 844)
+WIDE, NARROW, ENLARGED = (1280, 900), (390, 844), (320, 568)  # the last: 640 pixels, twice as large
 TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(el => {
   const { right, width } = el.getBoundingClientRect();
   return document.scrollingElement.scrollWidth > innerWidth && width && right > innerWidth;
@@ -23,7 +23,7 @@ SETTLED = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.pro
 @pytest.mark.parametrize("name", pages())
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_is_quiet_and_fits_its_window(visit, name, scheme):
-    sizes = [WIDE, NARROW] if scheme == "light" else [NARROW, WIDE]
+    sizes = [WIDE, NARROW, ENLARGED] if scheme == "light" else [NARROW, WIDE]
     page = visit(name, *sizes[0], color_scheme=scheme)
     if name == "index.html":
         page.wait_for_url("**/book/index.html")

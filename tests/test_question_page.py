@@ -28,11 +28,11 @@ def type_in(question, text) -> str:
 def test_numbers_are_understood_as_people_type_them(page):
     page.show(HALF)
     half = field(page, "97-half")
-    for typed in ("0.5", ".5", "+0.5", " 0.5 ", "5e-1", "5E-1", "0.509", "0.51", "0.500000"):
+    for typed in ("0.5", ".5", "+0.5", "\u200e0.5\u200b", " 0.5 ", "5e-1", "5E-1", "0.509", "0.51", "0.500000"):
         assert type_in(half, typed) == f"{SAY['right']} It is."
-    for typed in ("0,5", "1/2", " 1 / 2 ", "50 %", "50%", "1 000/2 000", "０，５"):
+    for typed in ("0,5", "1/2", " 1 / 2 ", "50 %", "50%", "1 000/2 000", "０，５", "1⁄2"):
         assert type_in(half, typed) == f"{SAY['right']} “{typed.strip()}” is 0.5. It is."
-    for typed in ("-0.5", "−0.5", "0.511", "5", "0.05e2"):
+    for typed in ("-0.5", "−0.5", "‑0.5", "0.511", "5", "0.05e2"):
         assert type_in(half, typed) == f"{SAY['wrong']} It is not."
 
 
@@ -43,6 +43,7 @@ def test_what_is_no_number_is_refused_and_not_counted(page):
         assert type_in(half, typed) == SAY["empty"]
     for typed in ("abc", "0.5.1", "1 2", "1/0", "1e999", "--1", "1/2/3", "½", "5²", "<b>x</b>", "NaN", "0x10"):
         assert type_in(half, typed) == SAY["notNumber"].replace("{typed}", typed)
+    assert type_in(half, "x" * 3000) == SAY["notNumber"].replace("{typed}", "x" * 40 + "…")
     for typed in ("1,000", "12,345", "1,234,567"):
         assert type_in(half, typed) == SAY["thousands"].replace("{typed}", typed)
     assert half.get_by_role("textbox").get_attribute("aria-invalid") == "true"
@@ -110,7 +111,9 @@ def test_a_solved_question_says_so_and_can_be_tried_again(page):
 
 
 @pytest.mark.parametrize("garbage", ["{", "null", "7", "[]", '{"version":1}', '{"version":1,"questions":[3,null]}',
-                                     '{"version":1,"questions":{"97-half":{"tries":"x","right":1}}}'])
+                                     '{"version":1,"questions":{"97-half":{"tries":"x","right":1}}}',
+                                     '{"version":1,"questions":{"97-half":{"tries":9e15,"right":true}}}',
+                                     '{"version":1,"questions":{"97-half":{"tries":1,"right":true,"last":[[[]]]}}}'])
 def test_garbage_in_the_memory_is_replaced(page, garbage):
     page.show(HALF)
     page.evaluate("text => localStorage.setItem('tsattn:progress', text)", garbage)

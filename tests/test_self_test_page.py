@@ -15,6 +15,7 @@ both = pytest.mark.parametrize("opened", ["http", "file"], indirect=True)
 SAY = words("selfTest")
 EASY, HARD = asked("96-easy", difficulty=1), asked("96-hard", difficulty=3)
 BLOCKED = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('blocked'); }})"
+FULL = "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }"
 LATER = "localStorage.setItem('tsattn:progress', JSON.stringify({version: 2, answers: []}))"
 PRINTED = """window.print = () => {
   dispatchEvent(new Event("beforeprint"));
@@ -151,11 +152,12 @@ def test_progress_leaves_as_a_file_and_comes_back_merged(opened):
     answer(other, "96-hard", "1")
     drawer(other, "tools")
     load(other, file(text=text))
-    odd = {"55-gone": GOOD["96-easy"], "96-bad": {"tries": 0}, "<b>": GOOD["96-easy"]}
+    odd = {"55-gone": GOOD["96-easy"], "96-bad": {"tries": 0}, "<b>": GOOD["96-easy"],
+           "96-deep": {"tries": 1, "right": True, "last": [[[1]]]}, "96-many": {"tries": 2**53 - 1, "right": True}}
     said = load(other, file(questions=GOOD | odd))
     assert said.startswith(SAY["merged"].format(name="progress.json", count=3, solved=2))
     assert SAY["unknown"].format(ids="55-gone") in said
-    assert SAY["skipped"].format(ids="96-bad, <b>") in said
+    assert SAY["skipped"].format(ids="96-bad, <b>, 96-deep, 96-many") in said
     stored = json.loads(other.evaluate("localStorage.getItem('tsattn:progress')"))["questions"]
     assert stored == GOOD | {"55-gone": GOOD["96-easy"], "96-hard": {"tries": 1, "right": True, "last": "1"}}
     assert scores(other)[0] == ["2 solved", " 3 tried", " 9 in all"]
@@ -168,7 +170,8 @@ def test_a_file_that_is_none_is_refused_by_name_and_changes_nothing(opened):
     drawer(page, "tools")
     for given, key, values in [
         (file(version=2), "otherVersion", {"version": 2, "mine": 1}),
-        (file(version="x"), "otherVersion", {"version": '"x"', "mine": 1}),
+        (file(version="x" * 99), "otherVersion", {"version": '"' + "x" * 39, "mine": 1}),
+        (file(text='{"format": "tsattn-mini progress", "questions": {}}'), "notOurs", {}),
         (file(format="other"), "notOurs", {}),
         (file(questions=[1]), "notOurs", {}),
         (file(text="null"), "notOurs", {}),
@@ -218,6 +221,16 @@ def test_without_a_storage_of_its_own_the_page_works_and_says_how_long(opened, b
     assert scores(page)[0][0] == "0 solved"
 
 
+def test_a_storage_that_is_full_is_told(opened):
+    page = opened()
+    answer(page, "96-hard", "7")
+    assert page.locator("[data-storage]:visible").count() == 0
+    page.evaluate(FULL)
+    answer(page, "96-easy", "1")
+    assert scores(page)[0][:2] == ["1 solved", " 2 tried"]
+    assert page.locator("[data-storage]").inner_text() == SAY["full"]
+
+
 def test_the_sheet_holds_what_is_chosen_with_lines_or_with_answers(opened):
     page = opened(PRINTED)
     choose(page, lesson="97")
@@ -255,6 +268,7 @@ def test_an_address_with_a_question_opens_it_whatever_is_left_out(opened):
     choose(page, lesson="96")
     page.evaluate("location.hash = '#question-97-row-sum'")
     expect(page.locator("[data-question='97-row-sum']")).to_be_in_viewport()
+    assert opened(end="#%E0%A4%A").locator("[data-question]:enabled").count() == 9
 
 
 def test_everything_to_touch_is_large_enough_and_nothing_sticks_out(opened):
@@ -264,6 +278,7 @@ def test_everything_to_touch_is_large_enough_and_nothing_sticks_out(opened):
     targets = page.locator(".ts-desk :is(button, select, summary, .ts-file, dd a):visible, .ts-group > summary").all()
     assert len(targets) == 3 + 1 + 3 + 2 + 4 + 1 + 2
     assert min(target.bounding_box()["height"] for target in targets) >= 40
+    load(page, file(name="x" * 200, format=""))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -10,9 +10,10 @@ export function mountClaims(form) {
   }));
 
   function holds({ element, number, text }) {
-    const query = typed.value.trim().toLowerCase();
+    const query = typed.value.normalize("NFKC").trim().toLowerCase();
+    const [, asked] = /^(?:claim ?|#)?0*(\d+)$/.exec(query) ?? [];
     if (verdict.value && element.dataset.verdict !== verdict.value) return false;
-    return /^\d+$/.test(query) ? number === query : query.split(/\s+/).every((word) => text.includes(word));
+    return asked ? number === asked : query.split(/\s+/).every((word) => text.includes(word));
   }
 
   function show() {

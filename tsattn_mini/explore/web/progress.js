@@ -4,6 +4,7 @@
 // version this page does not know, the page remembers until it is closed and leaves the storage alone.
 
 const KEY = "tsattn:progress";
+const MOST = 1_000_000; // tries that are counted
 const listeners = new Set();
 let memory;
 
@@ -18,7 +19,7 @@ export function progress() {
 export function record(id, right, last) {
   const all = progress();
   const { tries, right: before } = all[id] ?? { tries: 0, right: false };
-  keep({ ...all, [id]: { tries: tries + 1, right: before || right, last } });
+  keep({ ...all, [id]: { tries: Math.min(tries + 1, MOST), right: before || right, last } });
 }
 
 /** Adds the entries of a file: solved in either is solved, and the longer story of tries is the one that stays. */
@@ -42,19 +43,26 @@ export function onProgress(listen) {
   listeners.add(listen);
 }
 
-/** "kept"; or, where nothing outlasts the page, the reason: "blocked" or "later" (a later version's entries). */
+/** "kept"; or why what is done now does not outlast the page: "blocked", "full", or "later" (a later version's entries). */
 export function storageState() {
   try {
     localStorage.setItem("tsattn:probe", "");
     localStorage.removeItem("tsattn:probe");
-  } catch {
-    return "blocked";
+  } catch (error) {
+    return error.name === "QuotaExceededError" ? "full" : "blocked";
   }
-  return stored() === null ? "later" : "kept";
+  if (stored() === null) return "later";
+  return memory ? "full" : "kept";
 }
 
 export function isEntry(entry) {
-  return Number.isSafeInteger(entry?.tries) && entry.tries > 0 && typeof entry.right === "boolean";
+  if (!Number.isInteger(entry?.tries) || entry.tries < 1 || entry.tries > MOST) return false;
+  return typeof entry.right === "boolean" && (entry.last === undefined || isAnswer(entry.last));
+}
+
+function isAnswer(last) {
+  const isPart = (part) => typeof part === "string" || (Array.isArray(part) && part.every(Number.isInteger));
+  return isPart(last) || (typeof last === "object" && Object.values(last ?? {}).every(isPart));
 }
 
 function stored() {

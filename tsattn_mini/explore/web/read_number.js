@@ -22,7 +22,9 @@ export function readNumber(typed, unit = "") {
 function ascii(text) {
   return text
     .replace(/[！-～]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0xfee0))
-    .replace(/[−–]/g, "-");
+    .replace(/\p{Cf}/gu, "") // unseen marks that come along with what is copied
+    .replace(/[‐‑‒–−]/g, "-")
+    .replace(/[⁄∕]/g, "/");
 }
 
 function decimal(text) {

@@ -11,6 +11,7 @@ export function mountShow(el) {
   const said = box.querySelector("[aria-live]");
 
   link.addEventListener("click", async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
     const explorer = document.querySelector(`[data-explorer="${CSS.escape(link.dataset.show)}"]`);
     const inBook = !link.getAttribute("href").startsWith("#");
     if (!explorer && inBook) return; // the page of the lesson shows it

@@ -60,6 +60,7 @@ export function mountTerms() {
   });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
   addEventListener("resize", hide);
+  addEventListener("pagehide", hide); // the way back leads to the text
 }
 
 const key = (term) => decodeURIComponent(term.hash.slice(1));

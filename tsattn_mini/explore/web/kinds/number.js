@@ -11,8 +11,8 @@ export const number = {
     const at = el.querySelector("input");
     const { value, plain, problem } = readNumber(at.value, unit);
     const typed = at.value.trim();
-    if (problem) return { refused: fill(say[problem], { typed }), at };
-    return { value, last: seed ? `${typed} #${seed}` : typed, note: plain ? "" : fill(say.readAs, { typed, value: short(value) }) };
+    if (problem) return { refused: fill(say[problem], { typed: brief(typed) }), at };
+    return { value, last: seed ? `${typed} #${seed}` : typed, note: plain ? "" : fill(say.readAs, { typed: brief(typed), value: short(value) }) };
   },
   judge(data, value) {
     const off = (target) => Math.abs(value - target);
@@ -25,6 +25,10 @@ export const number = {
     el.querySelector("input").value = "";
   },
 };
+
+function brief(typed) {
+  return typed.length > 40 ? `${typed.slice(0, 40)}…` : typed;
+}
 
 function short(value) {
   return String(Number(value.toPrecision(6)));

@@ -22,8 +22,8 @@ export async function entriesOf(file) {
   const size = Math.ceil(file.size / 1000);
   if (size > LIMIT) throw new Refused("tooLarge", { size, limit: LIMIT });
   const { format, version, questions } = parsed(await textOf(file));
-  if (format !== FORMAT) throw new Refused("notOurs");
-  if (version !== VERSION) throw new Refused("otherVersion", { version: JSON.stringify(version), mine: VERSION });
+  if (format !== FORMAT || version === undefined) throw new Refused("notOurs");
+  if (version !== VERSION) throw new Refused("otherVersion", { version: JSON.stringify(version).slice(0, 40), mine: VERSION });
   if (questions?.constructor !== Object) throw new Refused("notOurs");
   const entries = {}, skipped = [];
   for (const [id, entry] of Object.entries(questions)) {

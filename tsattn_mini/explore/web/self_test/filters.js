@@ -29,5 +29,6 @@ export function filters(root, items) {
   for (const select of selects) select.addEventListener("change", apply);
   root.querySelector("[data-every]").addEventListener("click", showAll);
   root.querySelector(".ts-filters").disabled = false;
+  apply(); // a browser that comes back may have put old choices into the filters
   return { showAll };
 }

@@ -21,7 +21,7 @@ export function mountSelfTest(root) {
 
   // An address that ends in a question or a lesson of this page opens its fold, whatever the filters left out.
   function openTarget() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     const fold = target?.closest(".ts-group");
     if (!fold) return;
     if (target.closest("[hidden]")) showAll();
