@@ -1,8 +1,15 @@
 """What the browser tests share: one Chromium, the built book over http and from the disk, watched pages."""
 
+import os
+
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
+
+
+def pytest_configure():
+    """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,10 @@ from tsattn_mini.explore.explorer import Explorer
 
 
 @contextmanager
-def made_by(lesson, until=None):
+def made_by(lesson, needed=None):
     """By id, the explorers that the cells of a lesson make; torch keeps the lesson's settings meanwhile.
 
-    With `until` no cell runs after the one that makes this explorer.
+    With `needed` no cell runs after the last one that makes one of these explorers.
     """
     path = ROOT / "lessons" / f"{lesson}.ipynb"
     made, dtype = {}, torch.get_default_dtype()
@@ -29,7 +29,7 @@ def made_by(lesson, until=None):
         namespace = {"__name__": path.stem}
         try:
             for cell in nbformat.read(path, as_version=4).cells:
-                if cell.cell_type == "code" and until not in made:
+                if cell.cell_type == "code" and (needed is None or not made.keys() >= needed):
                     exec(compile(cell.source, f"{path.name}:{cell.id}", "exec"), namespace)
             yield made
         finally:

@@ -52,7 +52,7 @@ def test_the_gate_does_what_is_answered():
 
 @pytest.mark.bad_input
 def test_predictions_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="id: expected one of tau-delta-width, kgc, .* got 'price'"):
+    with pytest.raises(ValueError, match=r"id: expected one of tau-delta-width, kgc, .* got 'price'"):
         predict("price", {})
     with pytest.raises(ValueError, match=r"presets: expected All zero, .* got One zero; missing: A thousandth"):
         predict("kgc", {"One zero": {}})
