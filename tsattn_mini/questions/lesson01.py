@@ -123,8 +123,8 @@ QUESTIONS = [
         slips={
             "no exponential": Slip("gap",
                 "The logits differ by {gap}; the weights go through an exponential first."),
-            "base ten": Slip("base ten", "The base is e, not 10."),
-            "base two": Slip("base two", "The base is e, not 2."),
+            "base ten": Slip("base ten", "That is 10 to the {gap}. A softmax raises e = 2.718 to the logits, not 10."),
+            "base two": Slip("base two", "That is 2 to the {gap}. A softmax raises e = 2.718 to the logits, not 2."),
         }),
     number(
         id="01-sqrt", lesson=LESSON, answer=_spread, tolerance=0.05,

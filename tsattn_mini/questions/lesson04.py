@@ -160,7 +160,7 @@ QUESTIONS = [
                 "does a `Linear({T}, 1)` over time.", slip="claim 33"),
             "all": Slip("all",
                 "The kernel slides over the {V} variables; it does not have weights for each."),
-            "bias": Slip("bias", "There is no bias here."),
+            "bias": Slip("bias", "That counts a bias, and this conv has none: {T} · 3, and no more."),
         }),
     written(
         id="04-channels", lesson=LESSON, difficulty=3, claims=(33, 34, 36, 37), show=Show(FIVE, preset="Turned"),
@@ -200,7 +200,7 @@ QUESTIONS = [
              "five numbers that the Projector's conv makes, and for τ?",
         options={
             "both": Option("c turns with them, so τ is as before.",
-                "c does turn. But then come weights with a fixed place for each variable, and they do not."),
+                "c does turn. But then come weights with a fixed place for each variable, and they do not turn."),
             "conv": Option("c turns with them, and τ changes.",
                 "The circular conv follows a turn. The layers behind it give each place its own weights."),
             "neither": Option("Both c and τ become something else.",

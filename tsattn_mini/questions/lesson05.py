@@ -137,7 +137,7 @@ QUESTIONS = [
             "more": Option("more: its δ is the largest.",
                 "Only differences count, and −3 is 2 above the others."),
             "same": Option("the same: the δ of the others changed as well.",
-                "Had all three changed by the same amount, yes. Here they differ by 2."),
+                "Had all three changed by the same amount, yes. Here key 0 ends 2 above the others."),
         }),
     number(
         id="05-odds", lesson=LESSON, answer=_odds, tolerance=0.05,
@@ -246,11 +246,12 @@ QUESTIONS = [
         text="A window rises, and its mean is large and positive. Which keys does Δ = K μ_Q favour?",
         options={
             "late": Option("The late, high ones.",
-                "If the matrices agree in sign. Turn the sign of W_k around, and the early ones are favoured.",
+                "Only if W_q and W_k agree in sign. Turn the sign of W_k around, and the early ones are favoured.",
                 slip="claim 7"),
             "weights": Option("It depends on W_q and W_k.",
                 "Δ_j is the dot product of key j with the mean query, and both come from learned matrices."),
             "early": Option("The early, low ones.",
-                "With the sign of W_k turned around, yes; otherwise the late ones."),
+                "Only if W_q and W_k disagree in sign: then Δ falls where the series rises. If they agree, it is the "
+                "late ones."),
         }),
 ]

@@ -77,7 +77,7 @@ QUESTIONS = [
         text="Three seeds give test errors {x}. Their standard deviation is {s}, and Student's t for three seeds is "
              "{t}. What is half the width of the 95 % confidence interval of the mean?",
         right="{t} · {s} / √3 = {answer:3}. With three seeds a mean is known only roughly.",
-        wrong="t · s / √n.",
+        wrong="Half the width is t · s / √n, here with n = 3: the deviation of the *mean* is s / √3.",
         slips={
             "normal": Slip("normal",
                 "1.96 is for many seeds. With three, s itself is uncertain, and t is {t}."),
