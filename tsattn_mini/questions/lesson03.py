@@ -20,7 +20,7 @@ def _normal(*values: float) -> tuple[Tensor, Tensor, Tensor]:
 def _sigma(x: Tensor) -> Tensor:
     """σ of a window whose mean is a whole number; other windows are drawn again."""
     _, mu, sigma = stationarize(x[None, :, None])
-    step("mean", mu.squeeze(), axes="")
+    step("level", mu.squeeze(), axes="")
     step("squares", (x - mu.squeeze()) ** 2, axes="T")
     variance = step("variance", x.var(correction=0), axes="")
     step("unbiased", x.std(), axes="")
@@ -48,7 +48,7 @@ def _largest(n: Tensor) -> Tensor:
 
     def top(x: Tensor) -> Tensor:
         rest = torch.where(steps < n, x - torch.where(steps < n, x, 0.0).sum() / n, 0.0)
-        return rest.amax() / (rest.square().sum() / n).sqrt()
+        return rest.max() / (rest.square().sum() / n).sqrt()
 
     step("others", n - 1, axes="")
     step("line", top(line), axes="")
@@ -97,8 +97,8 @@ QUESTIONS = [
         id="03-sigma", lesson=LESSON, answer=_sigma, tolerance=0.005, difficulty=1, claims=(6, 13),
         draws={"x": Draw((4,), 1, 9, whole=True)}, first={"x": (2, 4, 6, 8)},
         text="A window holds {x}. What is its σ in the Non-stationary Transformer?",
-        right="√{variance} = {answer}: the squared distances from {mean} are {squares}, and their mean is {variance}.",
-        wrong="Take the mean of the squared distances from the mean, {mean}, then the root.",
+        right="√{variance} = {answer}: the squared distances from {level} are {squares}, and their mean is {variance}.",
+        wrong="Take the mean of the squared distances from the mean, {level}, then the root.",
         slips={
             "unbiased": Slip("unbiased",
                 "That divides by 3. The model divides by all 4 steps (`unbiased=False`)."),

@@ -17,6 +17,9 @@ def _projector(T: int = 12, V: int = 5, O: int = 1) -> Projector:  # noqa: E741
         return Projector(T, V, (16, 16), O).double().requires_grad_(False)
 
 
+OUT, _, TAPS = _projector().conv.weight.shape
+
+
 def _log_tau(projector: Projector, x: Tensor) -> float:
     return projector(x, stationarize(x)[2]).item()
 
@@ -38,12 +41,11 @@ def _sees() -> str:
 
 def _conv_weights(T: Tensor, V: Tensor) -> Tensor:
     """One weight for each time step (channel in), channel out and tap, the last two as the Projector has them."""
-    out, _, taps = _projector().conv.weight.shape
     step("linear", T * 1.0, axes="")
     step("each", T * V, axes="")
-    step("all", T * V * taps, axes="")
-    step("bias", T * taps * out + 1, axes="")
-    return T * taps * out
+    step("all", T * V * TAPS, axes="")
+    step("bias", T * TAPS * OUT + 1, axes="")
+    return T * TAPS * OUT
 
 
 def _effective() -> int:
