@@ -1,15 +1,19 @@
 """Check questions of lesson 17, Autoformer."""
 
-from math import log, log2, log10, pi
+from math import log, pi
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from tsattn_mini import record
-from tsattn_mini.explore.question import Option, Slip, choice, number
-from tsattn_mini.zoo.autoformer import Autoformer, auto_correlation, correlation, number_of_delays
+from tsattn_mini.explore.question import Draw, Option, Pair, Show, Slip, choice, match, number
+from tsattn_mini.trace import step
+from tsattn_mini.zoo.autoformer import Autoformer, auto_correlation, correlation
 
 LESSON = "17_autoformer"
+DELAYS = "which-delay-fits"
+STEPS = Draw(values=(48, 72, 96, 120, 144, 168, 192, 336))
 
 
 def _column(x: torch.Tensor) -> torch.Tensor:
@@ -20,10 +24,23 @@ def _wave(shift: float = 0) -> torch.Tensor:
     return (2 * pi * (torch.arange(96, dtype=torch.float64) + shift) / 24).sin()
 
 
-def _released_rows(kernel: int) -> int:
-    """Rows of an average over 96 whose ends were repeated (kernel − 1) // 2 times each."""
-    x = torch.zeros(1, 1, 96 + 2 * ((kernel - 1) // 2))
-    return F.avg_pool1d(x, kernel, stride=1).shape[-1]
+def _rows(L: Tensor, k: Tensor) -> Tensor:
+    """Rows of an average over L whose ends were repeated (k − 1) // 2 times each; k is even."""
+    step("odd", k + 1, axes="")
+    step("half", k / 2, axes="")
+    repeats = step("repeats", (k - 1) // 2, axes="")
+    long = step("long", L + 2 * repeats, axes="")
+    step("bare", L - k + 1, axes="")
+    return long - k + 1
+
+
+def _count(L: Tensor, c: Tensor) -> Tensor:
+    """How many delays are kept."""
+    product = step("product", c * L.log(), axes="")
+    step("rounded", product.round(), axes="")
+    step("two", (product / log(2)).floor(), axes="")
+    step("ten", (product / log(10)).floor(), axes="")
+    return product.floor()
 
 
 def _odd() -> str:
@@ -67,30 +84,34 @@ def _train() -> str:
     return "both" if delays and weights else "delays" if delays else "nothing"
 
 
-def _level() -> str:
+def _inputs() -> dict[str, str]:
+    """Which input of the decoder moves with the window's level, and which with its scale."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         start = Autoformer(12, 6, 4, 5, M=8, H=4, d_ff=16, kernel=5).double().forecaster.start
     x = torch.linspace(-1, 1, 60, dtype=torch.float64).reshape(1, 12, 5).sin()
-    moved = [float((after - before).abs().max()) for before, after in zip(start(x), start(x + 7), strict=True)]
-    return {(0, 7): "trend", (7, 0): "season", (0, 0): "lost"}[round(moved[0]), round(moved[1])]
+    names = {(False, True): "trend", (True, False): "season", (True, True): "both"}
+    return {change: names[tuple(not torch.allclose(*pair) for pair in zip(start(x), start(y), strict=True))]
+            for change, y in {"scale": 3 * x, "level": x + 7}.items()}
 
 
 QUESTIONS = [
     number(
-        id="17-even", lesson=LESSON, answer=lambda: _released_rows(24), tolerance=0.1,
-        text="A moving average of 24 steps runs over 96 rows, after the first and the last row were repeated "
-             "(24 − 1)//2 times each. How many rows come out?",
-        right="11 + 96 + 11 = 118 rows, and an average over 24 of them has 118 − 23 = 95 places to stand. One row is "
-              "missing, and x − trend fails.",
-        wrong="An average over k rows of n has n − k + 1 places to stand. How many rows are there after the repeats?",
+        id="17-even", lesson=LESSON, answer=_rows, tolerance=0.1,
+        draws={"k": Draw(values=(4, 6, 8, 12, 24)), "L": STEPS}, first={"k": 24, "L": 96},
+        text="A moving average of {k} steps runs over {L} rows, after the first and the last row were repeated "
+             "({k} − 1)//2 times each. How many rows come out?",
+        right="{repeats} + {L} + {repeats} = {long} rows, and an average over {k} of them has {answer} places to "
+              "stand. One row is missing, and x − trend fails.",
+        wrong="An average over k rows of n has n − k + 1 places to stand. After the repeats there are {long} rows.",
         slips={
-            "kept": Slip(lambda: _released_rows(25),
-                         "That is what 25 gives: 12 repeats at each end. With 24 they are 11."),
-            "no repeats": Slip(73, "That is without any repeats: 96 − 23."),
+            "kept": Slip("L", "That is what {odd} gives: {half} repeats at each end. With {k} they are {repeats}.",
+                         slip="released Autoformer"),
+            "no repeats": Slip("bare", "That is without any repeats: {L} − {k} + 1. They add {repeats} rows at each "
+                                       "end."),
         }),
     choice(
-        id="17-odd", lesson=LESSON, answer=_odd,
+        id="17-odd", lesson=LESSON, answer=_odd, difficulty=3,
         text="25 steps have 13 frequencies. The inverse transform gets these 13 and no length. What comes out?",
         options={
             "same": Option("All 25 lags.",
@@ -102,17 +123,19 @@ QUESTIONS = [
                 "The same waves, laid out over 24 steps: the lags of a series resampled to 24 points."),
         }),
     number(
-        id="17-count", lesson=LESSON, answer=lambda: number_of_delays(96, 1), tolerance=0.1,
-        text="A window of 96 steps, factor 1. How many delays are kept?",
-        right="⌊ln 96⌋ = ⌊4.56⌋ = 4, the natural logarithm cut off.",
-        wrong="⌊1 · ln 96⌋: the natural logarithm, cut off.",
+        id="17-count", lesson=LESSON, answer=_count, tolerance=0.1, difficulty=1,
+        draws={"L": STEPS, "c": Draw(low=1, high=3, whole=True)}, first={"L": 96, "c": 1},
+        text="A window of {L} steps, factor {c}. How many delays are kept?",
+        right="⌊{c} · ln {L}⌋ = ⌊{product:2}⌋ = {answer}, the natural logarithm cut off.",
+        wrong="⌊{c} · ln {L}⌋: the natural logarithm times the factor, cut off.",
         slips={
-            "rounded": Slip(lambda: round(log(96)), "ln 96 = 4.56, but it is cut off, not rounded."),
-            "two": Slip(lambda: int(log2(96)), "That is the logarithm to base 2."),
-            "ten": Slip(lambda: int(log10(96)), "That is the logarithm to base 10."),
+            "rounded": Slip("rounded", "{c} · ln {L} = {product:2}, but it is cut off, not rounded."),
+            "two": Slip("two", "That is the logarithm to base 2. The natural one gives {product:2}."),
+            "ten": Slip("ten", "That is the logarithm to base 10. The natural one gives {product:2}."),
         }),
     choice(
-        id="17-direction", lesson=LESSON, answer=_direction,
+        id="17-direction", lesson=LESSON, answer=_direction, difficulty=3,
+        show=Show(DELAYS, preset="A quarter period ahead"),
         text="Queries are a wave of period 24. Keys and values are the same wave, six hours ahead. Auto-Correlation "
              "finds delay 6. The output is …",
         options={
@@ -124,7 +147,7 @@ QUESTIONS = [
                 "v runs six hours ahead, and the shift adds six more: half a period, sin turned into −sin."),
         }),
     choice(
-        id="17-loud", lesson=LESSON, answer=_loud,
+        id="17-loud", lesson=LESSON, answer=_loud, show=Show(DELAYS, preset="Loud"),
         text="A noisy wave gives the weights 0.42, 0.19, 0.19, 0.19 for the delays 0, 48, 24, 72. Queries and keys "
              "become ten times as large. The weights become …",
         options={
@@ -136,26 +159,29 @@ QUESTIONS = [
                 "The differences between the R grow a hundredfold, and delay 0 leads: out = v."),
         }),
     choice(
-        id="17-train", lesson=LESSON, answer=_train,
+        id="17-train", lesson=LESSON, answer=_train, claims=(45,),
         text="Two windows of a batch have the periods 24 and 16. What do they have in common when the released code "
              "trains?",
         options={
             "delays": Option("The delays, not the weights.",
                 "The ranking is by the mean R of the batch; each window then weighs the chosen delays by its own R."),
             "both": Option("Delays and weights.",
-                "The delays are shared, but the softmax is over the window's own R."),
+                "The delays are shared, but the softmax is over the window's own R: its weights are its own."),
             "nothing": Option("Nothing: every window is worked on alone.",
                 "That is evaluation, and both modes of this package. In training the batch's mean R ranks the delays."),
         }),
-    choice(
-        id="17-level", lesson=LESSON, answer=_level,
-        text="All values of a window rise by 7. Where do the two inputs of the decoder show it?",
-        options={
-            "trend": Option("In the trend alone.",
-                "The moving average rises by 7, its continuation by the mean too, and x − trend does not move."),
-            "season": Option("In the seasonal part alone.",
-                "The seasonal part is x − trend: both rise by 7, and the difference stays."),
-            "lost": Option("Nowhere: it is normalised away.",
-                "Nothing is normalised here. The level travels in the trend and is added at the end."),
-        }),
+    match(
+        id="17-level", lesson=LESSON, answer=_inputs, claims=(43, 44), show=Show("trend-and-season", climb=30),
+        text="A window changes. Which inputs of the decoder change?",
+        left={
+            "level": Option("All values rise by 7.",
+                "The moving average rises by 7, its continuation by the mean too, and x − trend does not move: nothing "
+                "is normalised, the level travels in the trend and is added at the end."),
+            "scale": Option("All values are tripled.",
+                "Trend and x − trend are both three times as large. Nothing looks after the scale."),
+        },
+        right={"both": "both", "trend": "the trend", "season": "the seasonal part"},
+        pairs=[Pair("scale", "trend", "A normalisation would take the spread off what is left. Decomposition does not: "
+                                      "x − trend is tripled too.", slip="claim 43"),
+               Pair("level", "season", "The seasonal part is x − trend: both rise by 7, and the difference stays.")]),
 ]

@@ -1,13 +1,16 @@
 """Check questions of lesson 18, FEDformer."""
 
 import torch
+from torch import Tensor
 
 from tsattn_mini import record
-from tsattn_mini.explore.question import Option, Slip, choice, number
+from tsattn_mini.explore.question import Draw, Option, Pair, Show, Slip, choice, match, number
 from tsattn_mini.lesson import counting
-from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention, keep_modes
+from tsattn_mini.trace import step
+from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention, keep_modes, to_modes, to_time
 
 LESSON = "18_fedformer"
+WAVE, BINS = "one-wave-three-kept-bins", "frequencies-ask-frequencies"
 
 
 def _made(cls: type, *sizes: int, **more) -> torch.nn.Module:
@@ -24,13 +27,18 @@ def _heard() -> str:
     return {1: "itself", 4: "kept", 12: "all"}[moved]
 
 
-def _leaves(bin: int, kept: list[int], slots: bool) -> int:
-    """The bin of a series of 96 steps at which a tone leaves a block whose matrices are 1."""
-    block = _made(FourierBlock, 1, 1, 96, kept, released_slots=slots)
-    block.real.fill_(1)
-    block.imag.zero_()
-    wave = torch.cos(2 * torch.pi * bin * torch.arange(96, dtype=torch.float64) / 96)
-    return int(torch.fft.rfft(block(wave[None, :, None, None]), dim=1).abs().argmax())
+def _leaves(kept: Tensor) -> Tensor:
+    """The bin at which a tone of the first kept bin leaves, in a series of 96 steps; all matrices are 1."""
+    bins = step("bins", kept.sort().values, axes="J")
+    rank = step("rank", (kept < kept[0]).sum().to(kept), axes="")
+    step("next", rank + 1, axes="")
+    step("lowest", bins[0], axes="")
+    step("own", kept[0], axes="")
+    wave = torch.cos(2 * torch.pi * kept[0] * torch.arange(96).to(kept) / 96)
+    y = to_time(to_modes(wave[None, :, None, None], bins.long()), torch.arange(len(bins)), 96)
+    loud = torch.stack(to_modes(y, torch.arange(49))).norm(dim=0).flatten()
+    different = (bins[1:] > bins[:-1]).all()
+    return torch.where(different, loud.argmax().to(kept), torch.nan)
 
 
 def _sixty_four() -> str:
@@ -54,58 +62,65 @@ def _values() -> str:
     return "same" if torch.equal(once, twice) else "twice" if torch.allclose(2 * once, twice) else "other"
 
 
-def _whisper(M: int = 512) -> float:
-    plain, released = (_made(FourierCrossAttention, M, 8, 4, 4, [1], [1], released_scale=s) for s in (False, True))
-    x = counting(1, 4, 8, M // 8).sin()
-    return float(plain(x, x, x).norm() / released(x, x, x).norm())
+def _whisper(M: Tensor) -> Tensor:
+    """How much quieter two divisions by the model width make it."""
+    step("head", (M / 8) ** 2, axes="")
+    return M**2
 
 
-def _refuses() -> str:
-    """Can a row of tanh weights be almost nothing, and can a row of softmax weights?"""
-    x = torch.full((1, 12, 1, 2), 1e-6, dtype=torch.float64)
-    sums = {}
+def _weights() -> dict[str, str]:
+    """What the rows of weights become for quiet and for loud queries and keys, under tanh and under softmax."""
+    found = {}
     for activation in ("tanh", "softmax"):
-        with record() as trace:
-            _made(FourierCrossAttention, 2, 1, 12, 12, activation=activation)(x, x, x)
-        sums[activation] = float(trace["A_re"].tensor.abs().sum(-1).max())
-    quiet = {name for name, total in sums.items() if total < 0.01}
-    return {frozenset(): "neither", frozenset({"tanh"}): "tanh", frozenset(sums): "both"}[frozenset(quiet)]
+        for name, size in (("quiet", 1e-6), ("loud", 1e6)):
+            x = size * counting(1, 12, 1, 2).sin()
+            with record() as trace:
+                _made(FourierCrossAttention, 2, 1, 12, 12, activation=activation)(x, x, x)
+            A = trace["A_re"].tensor.abs()
+            rows, largest = A.sum(-1), A.amax(-1)
+            found[f"{activation}, {name}"] = (
+                "zero" if float(rows.max()) < 0.01 else "ends" if float(rows.min()) > 1.5 else
+                "equal" if float(largest.max()) < 0.5 else "winner" if float(largest.min()) > 0.99 else "else")
+    return found
 
 
 QUESTIONS = [
     choice(
-        id="18-heard", lesson=LESSON, answer=_heard,
+        id="18-heard", lesson=LESSON, answer=_heard, claims=(45, 47),
         text="A Fourier block keeps the bins 1, 2, 3 and 5 of 12 steps. Step 4 of the input changes. How many steps of "
              "the output change?",
         options={
             "itself": Option("One: step 4.",
-                "That would be a map that works step by step, like the feed-forward part."),
+                "That would be a map that works step by step, like the feed-forward part.", slip="claim 45"),
             "kept": Option("Four, as many as there are kept bins.",
                 "Four pairs of numbers change in the spectrum. Each of them is a wave over all 12 steps."),
             "all": Option("All 12.",
                 "One step is in every bin, and every bin is in every step: a view of the whole window in one layer."),
         }),
     number(
-        id="18-leaves", lesson=LESSON, answer=lambda: _leaves(20, [5, 20, 40], slots=True), tolerance=0.1,
-        text="The released block keeps the bins 5, 20 and 40 and writes the n-th of them to bin n, counted from 0. Its "
-             "matrices are 1. At which bin does a tone of bin 20 leave?",
-        hint="20 is the middle one of the three.",
-        right="Bin 1: a wave of 4.8 steps comes out as one wave per window.",
-        wrong="5 goes to 0, 20 to 1, 40 to 2: the place in the list becomes the frequency.",
+        id="18-leaves", lesson=LESSON, answer=_leaves, tolerance=0.1, show=Show(WAVE, preset="As released"),
+        draws={"kept": Draw((5,), 3, 40, whole=True)}, first={"kept": (20, 5, 40, 12, 33)},
+        text="The released block draws the bins {kept}, sorts them, keeps these and writes the n-th of them to bin n, "
+             "counted from 0. Its matrices are 1. At which bin does a tone of bin {kept[0]} leave?",
+        hint="Sorted they are {bins}.",
+        right="Sorted {kept[0]} stands at place {rank} of {bins}, so it leaves at bin {answer}: a far slower "
+              "wave.",
+        wrong="Sort the bins: {bins}. The place in the list becomes the frequency, counted from 0.",
         slips={
-            "own bin": Slip(lambda: _leaves(20, [5, 20, 40], slots=False),
-                "That is what the paper's padding means, and what this package does. The released block counts."),
-            "counted from one": Slip(2, "Places are counted from 0: bin 5 goes to 0, and bin 20 to the next."),
-            "lost": Slip(0, "At bin 0 leaves the tone of bin 5, as a constant."),
+            "own bin": Slip("own", "That is what the paper's padding means, and what this package does. The released "
+                                   "block counts places: {bins}."),
+            "counted from one": Slip("next", "Places are counted from 0: bin {lowest} goes to 0, and {kept[0]} to "
+                                             "{rank}."),
+            "lost": Slip(0, "At bin 0 leaves the tone of bin {lowest}, as a constant."),
         }),
     choice(
-        id="18-sixty-four", lesson=LESSON, answer=_sixty_four,
+        id="18-sixty-four", lesson=LESSON, answer=_sixty_four, claims=(48,),
         text="The model draws at most 64 random bins. The window has 96 steps. How much does the draw decide in the "
              "encoder?",
         hint="How many waves, from the constant upwards, have more than two steps to themselves?",
         options={
             "sixty-four": Option("Which 64 of 96 bins are kept.",
-                "A real series of 96 steps has no 96 bins: the upper half mirrors the lower."),
+                "A real series of 96 steps has no 96 bins: the upper half mirrors the lower.", slip="claim 48"),
             "forty-eight": Option("Which 48 bins are kept.",
                 "There are 48 below Nyquist, and 64 are allowed, so there is nothing left to choose."),
             "none": Option("Nothing: all 48 bins below Nyquist are kept.",
@@ -113,14 +128,14 @@ QUESTIONS = [
                 "window. Only longer windows begin to choose."),
         }),
     choice(
-        id="18-reload", lesson=LESSON, answer=_reload,
+        id="18-reload", lesson=LESSON, answer=_reload, difficulty=3,
         text="A trained block is saved without its list of bins. A new process draws another list and loads the "
              "matrices. What comes out?",
         options={
             "same": Option("The same: the matrices are what was learnt.",
                 "Each matrix was learnt for one frequency. It now multiplies another."),
             "rounding": Option("Almost the same.",
-                "No two bins carry the same wave, so nothing protects the output."),
+                "No two bins carry the same wave, so nothing protects the output: the change is larger than it."),
             "other": Option("Something else: the change is larger than the output.",
                 "The norm of the difference is 1.4 times that of the output, as for two unrelated outputs. And no "
                 "error is raised: all shapes fit."),
@@ -134,27 +149,35 @@ QUESTIONS = [
             "same": Option("stays the same, bit by bit.",
                 "No number of the values is read. Their projection is computed, never used, and never trained."),
             "other": Option("changes in another way.",
-                "It would have to be read for that."),
+                "It would have to be read for that. The released code takes the keys in the place of the values."),
         }),
     number(
-        id="18-whisper", lesson=LESSON, answer=_whisper, tolerance=100,
+        id="18-whisper", lesson=LESSON, answer=_whisper, tolerance=100, difficulty=1,
+        draws={"M": Draw(values=(128, 192, 256, 384, 512, 768, 1024))}, first={"M": 512},
         text="The released cross-attention divides its result by the model width, twice. By how much is it quieter at "
-             "the usual width of 512?",
-        right="512² = 262,144 times. Beside the residual of order 1 that is a whisper.",
-        wrong="512 · 512.",
+             "the width {M}, with 8 heads?",
+        right="{M}² = {answer} times. Beside the residual of order 1 that is a whisper.",
+        wrong="{M} · {M}.",
         slips={
-            "once": Slip(512, "That is one of the two divisions."),
-            "per head": Slip(64 * 64, "It divides by the width of the model, not of a head."),
+            "once": Slip("M", "That is one of the two divisions. The other one makes it {M} · {M}."),
+            "per head": Slip("head", "That is ({M}/8)². It divides by the width of the model, not of a head."),
         }),
-    choice(
-        id="18-refuses", lesson=LESSON, answer=_refuses,
-        text="All queries and keys become very small. Which weights can go to zero altogether?",
-        options={
-            "neither": Option("None: attention always hands out one unit.",
-                "The softmax does. The hyperbolic tangent knows no sum."),
-            "tanh": Option("Those of tanh; a row of softmax still sums to 1.",
-                "tanh 0 = 0: this attention can refuse. Loud inputs drive every entry to −1 or 1 instead."),
-            "both": Option("Both.",
-                "Equal scores make the softmax uniform, not zero."),
-        }),
+    match(
+        id="18-refuses", lesson=LESSON, answer=_weights, show=Show(BINS, preset="Quiet, tanh"),
+        text="Attention between frequencies squeezes its scores by tanh or by softmax. What do the weights become when "
+             "queries and keys are very quiet, or very loud?",
+        left={
+            "tanh, quiet": Option("tanh, very quiet", "tanh 0 = 0: all weights vanish, this attention can refuse."),
+            "softmax, quiet": Option("softmax, very quiet",
+                                     "Scores near 0 are equal scores, and the row still hands out its one unit."),
+            "tanh, loud": Option("tanh, very loud", "Every entry is driven to −1 or 1 by itself; no sum holds them."),
+            "softmax, loud": Option("softmax, very loud", "The largest score takes the whole unit."),
+        },
+        right={"equal": "equal shares of 1", "zero": "all almost 0", "winner": "1 for one, 0 for the others",
+               "ends": "each −1 or 1"},
+        pairs=[Pair("softmax, quiet", "zero", "Attention by softmax always hands out one unit: equal scores make "
+                                              "equal shares, not none."),
+               Pair("tanh, quiet", "equal", "Nothing brings tanh to sum 1. Each weight follows its own score, to 0."),
+               Pair("tanh, loud", "winner", "There is no contest under tanh: every large score goes to an end of its "
+                                            "own, −1 or 1.")]),
 ]
