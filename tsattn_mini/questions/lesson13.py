@@ -126,7 +126,8 @@ QUESTIONS = [
         options={
             "pad": Option("The padding id", "As if the sentence were preceded by padding, compressed like all ids. "
                                             "So the row also says: this is a beginning."),
-            "none": Option("Nothing; it has no bigram", "Every position has every order, or shapes would differ."),
+            "none": Option("Nothing; it has no bigram", "Every position has a bigram and a trigram. Padding stands in "
+                                                        "front of the sentence."),
             "zero": Option("The number 0", "0 is an id like any other. The padding id is used, whatever its number."),
             "last": Option("The last token", "That would be a circle, and it would look into the future."),
         }),
@@ -185,7 +186,7 @@ QUESTIONS = [
                                        "twice. Chance leaves {alone:0} % alone, and some rows empty."),
             "load": Slip("rows per n-gram", "That is rows per bigram. Some rows stay empty, others are crowded: "
                                             "{alone:0} % of the bigrams are alone."),
-            "alone": Slip("alone", "That share is alone. The others have company."),
+            "alone": Slip("alone", "That share is alone. The other {answer:0} % have company."),
         }),
     choice(
         id="13-both", lesson=LESSON, answer=_both, difficulty=3, claims=(98,), show=Show(LOOKUP, size=1),
@@ -217,7 +218,8 @@ QUESTIONS = [
         id="13-grows", lesson=LESSON, answer=_grows, difficulty=1, claims=(91,),
         text="A table becomes a hundred times larger. What grows with it?",
         options={
-            "rows": Option("The number of rows fetched for a token", "One per order and head, whatever the table."),
+            "rows": Option("The number of rows fetched for a token",
+                           "One per order and head, whatever the table: two orders with eight heads make 16."),
             "projections": Option("The matrices behind it", "They know the width of a row, not how many there are."),
             "memory": Option("The memory it takes", "And only that, apart from slower memory: O(1) speaks of time."),
         }),

@@ -183,7 +183,7 @@ QUESTIONS = [
         hint="Laid end to end, the four heads make 48 rows; output step 0 takes the first 4.",
         options={
             "own": Option("Step 0 alone, as the mask says.",
-                "The mask did its work before the mix-up: it was applied to the right rows."),
+                "The mask did its work before the mix-up. Read wrongly, output step 0 holds head 0 at times 0 to 3."),
             "three": Option("Steps 0 to 2.",
                 "12 / 4 = 3, but it is the number of heads that counts: each output step takes 4 rows."),
             "four": Option("Steps 0 to 3.",
@@ -219,6 +219,7 @@ QUESTIONS = [
             "kept": Option("It stays in the numbers, and nothing handles it.",
                 "A shifted window is another window to the network, at a level it may never have seen in training."),
             "restored": Option("It is taken off and put back at the end.",
-                "That is the short-term port of a library, not the model of the paper.", slip="claim 39"),
+                "That is the short-term port of a library. The model of the paper leaves the level where it is.",
+                slip="claim 39"),
         }),
 ]

@@ -7,7 +7,7 @@ from tsattn_mini import record
 from tsattn_mini.explore.question import Draw, Option, Pair, Show, Slip, choice, match, number
 from tsattn_mini.lesson import counting
 from tsattn_mini.trace import step
-from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention, keep_modes, to_modes, to_time
+from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention, keep_modes
 
 LESSON = "18_fedformer"
 WAVE, BINS = "one-wave-three-kept-bins", "frequencies-ask-frequencies"
@@ -28,17 +28,14 @@ def _heard() -> str:
 
 
 def _leaves(kept: Tensor) -> Tensor:
-    """The bin at which a tone of the first kept bin leaves, in a series of 96 steps; all matrices are 1."""
+    """The bin at which a tone of the first kept bin leaves the released block, whose matrices are 1: its rank."""
     bins = step("bins", kept.sort().values, axes="J")
     rank = step("rank", (kept < kept[0]).sum().to(kept), axes="")
     step("next", rank + 1, axes="")
     step("lowest", bins[0], axes="")
     step("own", kept[0], axes="")
-    wave = torch.cos(2 * torch.pi * kept[0] * torch.arange(96).to(kept) / 96)
-    y = to_time(to_modes(wave[None, :, None, None], bins.long()), torch.arange(len(bins)), 96)
-    loud = torch.stack(to_modes(y, torch.arange(49))).norm(dim=0).flatten()
     different = (bins[1:] > bins[:-1]).all()
-    return torch.where(different, loud.argmax().to(kept), torch.nan)
+    return torch.where(different, rank, torch.nan)
 
 
 def _sixty_four() -> str:
@@ -157,7 +154,7 @@ QUESTIONS = [
         text="The released cross-attention divides its result by the model width, twice. By how much is it quieter at "
              "the width {M}, with 8 heads?",
         right="{M}² = {answer} times. Beside the residual of order 1 that is a whisper.",
-        wrong="{M} · {M}.",
+        wrong="Divided by {M}, and once more by {M}.",
         slips={
             "once": Slip("M", "That is one of the two divisions. The other one makes it {M} · {M}."),
             "per head": Slip("head", "That is ({M}/8)². It divides by the width of the model, not of a head."),
