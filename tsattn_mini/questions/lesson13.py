@@ -189,7 +189,7 @@ QUESTIONS = [
             "alone": Slip("alone", "That share is alone. The other {answer:0} % have company."),
         }),
     choice(
-        id="13-both", lesson=LESSON, answer=_both, difficulty=3, claims=(98,), show=Show(LOOKUP, size=1),
+        id="13-both", lesson=LESSON, answer=_both, difficulty=3, claims=(98,), show=Show(LOOKUP, size=4),
         text="In one head 79 % of a million bigrams have company. How many pairs meet in head 0 and in head 1 as well?",
         options={
             "share": Option("About 310,000: 0.79 · 0.79 of the bigrams have company in both",
