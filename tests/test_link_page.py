@@ -147,11 +147,13 @@ def test_a_link_that_cannot_be_read_is_said_once(visit, query):
 
 
 @pytest.mark.parametrize("mine", [{"old": 1}, {"n": 9}, {"n": 2.5}, {"tau": "1"}, {"x": [1, 2]}, {"how": "never"},
-                                  {"text": "zebra"}, {"on": 1}, {"x": [0, 0, 5]}, {"__proto__": 1}, {"n": None}])
+                                  {"text": "zebra"}, {"on": 1}, {"x": [0, 0, 5]}, {"__proto__": 1}, {"n": None},
+                                  {"how": "x" * 3000}])
 def test_a_link_that_does_not_fit_is_refused_as_a_whole(visit, mine):
     live = visit(linked(json.dumps({"all": {"on": True, **mine} if "on" not in mine else mine, "other": {"x": 1.0}})))
     settle(live["other"], {"x": 1.0})
     settle(live["all"], {"n": 2, "on": False, "tau": 1.0, "how": "once", "text": "b"}, SAY["outdated"].split("{")[0])
+    assert live["all"].page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_link_to_an_explorer_that_is_gone_still_brings_the_others_back(visit):

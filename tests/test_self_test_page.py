@@ -18,7 +18,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', {get() { throw new Erro
 FULL = "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }"
 LATER = "localStorage.setItem('tsattn:progress', JSON.stringify({version: 2, answers: []}))"
 PRINTED = """window.print = () => {
-  dispatchEvent(new Event("beforeprint"));
+  for (const announced of ["once", "and again"]) dispatchEvent(new Event("beforeprint"));
   window.seen = () => [...document.querySelectorAll(".ts-asked")].filter(el => el.checkVisibility()).length;
 }"""
 DOWN = """lines => lines.sort((a, b) => a.getBoundingClientRect().y - b.getBoundingClientRect().y)

@@ -19,7 +19,7 @@ export function link({ element, spec, first, ready, checked, setAll, inputs, on,
     try {
       moved = checked(mine);
     } catch (error) {
-      return tell(fill(say.outdated, { why: error.message }));
+      return tell(fill(say.outdated, { why: error.message.slice(0, 200) }));
     }
     return setAll(moved);
   }

@@ -1,7 +1,7 @@
 // The page on paper: the questions that are shown, all folds open, with or without the answers.
 
 export function sheet(root, items) {
-  let closed = [], drawn = [];
+  let closed = [], drawn = [], ready = false;
   const asked = items.map(({ el }) => {
     const legend = el.querySelector("legend");
     return { legend, text: legend.innerHTML };
@@ -20,6 +20,8 @@ export function sheet(root, items) {
     });
   }
   addEventListener("beforeprint", () => {
+    if (ready) return; // announced twice
+    ready = true;
     closed = [...root.querySelectorAll(".ts-group:not([open])")];
     for (const fold of closed) fold.open = true;
     // Numbers that were drawn anew give way to the first ones, which the answers belong to.
@@ -33,5 +35,6 @@ export function sheet(root, items) {
     for (const fold of closed) fold.open = false;
     for (const { legend, now } of drawn) legend.innerHTML = now;
     delete root.dataset.sheet;
+    ready = false;
   });
 }
