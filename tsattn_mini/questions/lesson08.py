@@ -99,8 +99,8 @@ QUESTIONS = [
              "later. What is |r| over a week?",
         options={
             "one": Option("1: one determines the other completely.",
-                "It does, and |r| does not see it: the products of a sine and a cosine cancel. At twelve hours it is "
-                "1 again, for the mirror image."),
+                "One does determine the other, but |r| does not see it: over whole days the products of a sine and a "
+                "cosine cancel, r = 0. At twelve hours |r| is 1 again, for the mirror image."),
             "most": Option("About 0.75: a quarter of the day is missing.",
                 "r is the cosine of the delay as an angle. Six of 24 hours are 90°, and cos 90° = 0."),
             "zero": Option("0.",
@@ -117,7 +117,7 @@ QUESTIONS = [
                 "strangers."),
             "F": Option("the F-test with lags 1 to 4",
                 "Lag 1 is among its lags: it finds such a driver in every window."),
-            "b": Option("the weight of the released regression, an option of the code called \"granger\"",
+            "b": Option("the weight of the regression that KITE's released code calls \"granger\"",
                 "Named so, but it has a single lag, 4, and looks three hours too far back: its weight stays at 0.06.",
                 slip="released KITE"),
         },
@@ -177,7 +177,8 @@ QUESTIONS = [
             "none": Option("none: |r| itself", "It leaves 0.02 as it is, hardly any trust."),
             "max": Option("max: divide by the largest of the row", "0.02/0.02 = 1: alone, everyone is the best."),
             "minmax": Option("min–max: (S − min)/(max − min)",
-                "Smallest and largest are the same, there is nothing to stretch: 0.02 is left as it is."),
+                "Smallest and largest are the same: 0/0, nothing to stretch. The book's code then leaves 0.02 as it "
+                "is."),
             "softmax": Option("softmax over the row",
                 "It shares out one unit, and a single share is all of it: with one driver it always says 1."),
         },

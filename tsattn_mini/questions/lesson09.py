@@ -206,15 +206,18 @@ QUESTIONS = [
         right="ln(({rival} + {delta})/{delta}) = {answer:3}. Odds of {odds:0} to one, and the data can pay them.",
         wrong="They tie when {delta} · exp(lead) = {rival} + {delta}.",
         slips={
-            "log10": Slip("powers of ten", "That is the power of ten. The softmax counts in powers of e."),
-            "default": Slip("default", "That is the price at the default δ = 10⁻⁶. Here δ is {delta}."),
-            "delta": Slip("delta", "δ gives the odds; the lead is a difference of scores, their logarithm."),
+            "log10": Slip("powers of ten", "That is the power of ten, log₁₀ of the odds. The softmax counts in powers "
+                                           "of e: take ln."),
+            "default": Slip("default", "That is the price at the default δ = 10⁻⁶. Here δ is {delta}: "
+                                       "ln(({rival} + {delta})/{delta})."),
+            "delta": Slip("delta", "δ gives the odds, {odds:0} to one; the lead is a difference of scores, their "
+                                   "natural logarithm."),
         },
         show=Show("price", delta=1e-3, lead=6.91)),
     match(
         id="09-terms", lesson=LESSON, answer=_kinds, difficulty=3, claims=(58, 69, 73),
-        text="A prior of 1 beside one of 0: what does each place for the prior s add to the score of a state's query q "
-             "and a covariate's key k?",
+        text="A covariate's prior s rises from 0 to 1. What does each place for s then add to the score of a state's "
+             "query q and the covariate's key k?",
         left={
             "key": Option("s is appended to the key",
                 "One more row w of W_k adds s (q·w): s meets the query and never the covariate."),
@@ -238,17 +241,18 @@ QUESTIONS = [
         id="09-released", lesson=LESSON, answer=_released, tolerance=0.03, claims=(65, 69, 77),
         draws={"first": Draw(low=0.5, high=0.99, step=0.01), "others": Draw(low=0.01, high=0.4, step=0.01)},
         first={"first": 0.99, "others": 0.01},
-        text="The released code uses S̃ = softmax(|r|) in the gate log(S̃ + δ). Ten covariates, one with |r| = {first}, "
-             "nine with {others}, all data scores equal. How many times the weight of another does the first one get?",
+        text="KITE's released code uses S̃ = softmax(|r|) in the gate log(S̃ + δ). Ten covariates, one with |r| = "
+             "{first}, nine with {others}, all data scores equal. How many times the weight of another does the first "
+             "one get?",
         right="e to the {gap} = {answer:2}. No correlation can ever buy more than a factor e.",
         wrong="log softmax(|r|) is |r| minus a number that is the same for all. What is left is "
               "exp({first} − {others}).",
         slips={
             "ratio": Slip("ratio", "So it is with S̃ = |r|: the gate sees ratios. Softmax makes differences of them "
                                    "first: exp({first} − {others}).", slip="claim 65"),
-            "e": Slip(e, "That is the ceiling, for |r| = 1 against 0. Here the difference is {gap}."),
-            "gate": Slip(1e6, "That is 1/δ, the most a gate with a prior of 0 could do. Softmax never gives 0.",
-                         slip="released KITE"),
+            "e": Slip(e, "That is the ceiling, for |r| = 1 against 0. Here the difference is {gap}: e to the {gap}."),
+            "gate": Slip(1e6, "That is 1/δ, for a prior of 1 against 0. Softmax never gives 0: here the ratio of the "
+                              "priors is exp({first} − {others}).", slip="released KITE"),
         },
         show=Show("kgc", preset="Released: .99 against .01")),
     choice(

@@ -115,7 +115,8 @@ QUESTIONS = [
             "squeeze": Option("source N(0, 1), target N(0, 0.1²)",
                 "This flow squeezes everything it carries to a tenth, early errors included: .31 is left."),
             "keep": Option("source N(0, 1), target N(0, 1)",
-                "The cloud narrows to .71 half-way and widens again. What happens late outweighs it: 1.25."),
+                "The cloud narrows to .71 half-way and widens again. An error made where its width is w grows by 1/w "
+                "until the end: by 1 or more everywhere, 1.25 in all."),
             "stretch": Option("source N(0, 0.1²), target N(0, 1)",
                 "The cloud grows tenfold, and an early error with it: 3.08. Here errors do snowball."),
         },
@@ -138,22 +139,24 @@ QUESTIONS = [
         right="σ² is the mean of the squares, ({squares[0]} + {squares[1]})/2 = {variance}, so σ = {answer:3}.",
         wrong="Set the derivative to zero: σ² is the mean of the squared misses, {squares[0]} and {squares[1]}.",
         slips={
-            "absolute": Slip("absolute", "That is the mean absolute miss. A Gaussian loss measures squares: take the "
+            "absolute": Slip("absolute", "That is the mean absolute miss (with opposite signs also the deviation from "
+                                         "the mean miss). The loss measures squares of the misses themselves: take the "
                                          "root of the mean of {squares[0]} and {squares[1]}."),
-            "deviation": Slip("deviation", "That is the deviation around the mean miss. The loss measures from the "
-                                           "first guess itself, where the miss is 0."),
+            "deviation": Slip("deviation", "That is the deviation from the mean miss, with n − 1. The loss measures "
+                                           "from the first guess itself, where the miss is 0: the root of the mean of "
+                                           "{squares[0]} and {squares[1]}."),
             "squared": Slip("variance", "That is σ². The question asks for σ, its root."),
         }),
     choice(
         id="10-rank", lesson=LESSON, answer=_rank, difficulty=3,
-        text="A source adds the noise M z to its first guess, z being 64 normal numbers. M has 24 rows, one per hour "
-             "to come, and 64 columns, orthogonal at the start. What does M z look like?",
+        text="A source adds the noise M z to its first guess, z being 64 normal numbers. M has 64 columns and 24 "
+             "rows, one per hour to come; the rows start orthonormal. What does M z look like?",
         options={
             "low": Option("It lies in few directions: a low-rank manifold.",
                 "64 columns span at most 24 dimensions, and here they span all of them: M Mᵀ = I, no direction is left "
                 "out.", slip="released KITE: rank 64 for a horizon of 24"),
             "tilted": Option("In all 24 directions, some much stronger.",
-                "With random columns it would be so. Orthogonal ones give M Mᵀ = I, the same in all directions."),
+                "With 64 random columns it would be so. Orthonormal rows give M Mᵀ = I, the same in all directions."),
             "isotropic": Option("Like ordinary independent noise.",
                 "M Mᵀ = I, so the 24 hours are independent with equal variance; mixing in isotropic noise changes "
                 "nothing."),

@@ -97,12 +97,12 @@ QUESTIONS = [
         hint="Set v_u = 0.",
         right="ω = 1 + γ = {answer}.",
         wrong="Set v_u = 0: then v̂ = (1 + γ) v_c on one side and ω v_c on the other.",
-        slips={"same": Slip("gamma", "γ counts from the conditional velocity, ω from the other: ω = 1 + γ."),
+        slips={"same": Slip("gamma", "γ counts from v_c, ω from v_u, one difference further back: ω = 1 + γ."),
                "minus": Slip("other way", "The other way round: γ = ω − 1, so ω = 1 + γ.")}),
     match(
         id="11-spellings", lesson=LESSON, answer=_spellings, claims=(84,),
-        text="v_u is a velocity without condition, v_c one with it. Four lines of code guide with a \"0\" or a \"1\": "
-             "what does each of them do?",
+        text="v_u is a velocity without condition, v_c one with it. Four lines of code guide with a \"0\", \"1\" or "
+             "\"−1\": what does each of them do?",
         hint="Insert v_u = 1 and v_c = 3.",
         left={
             "ours": Option("v_u + ω (v_c − v_u), ω = 0", "It starts from v_u and goes nowhere: v_u, no condition."),
@@ -124,8 +124,8 @@ QUESTIONS = [
         )),
     choice(
         id="11-nothing", lesson=LESSON, answer=_nothing, difficulty=3,
-        text="The released network is told nothing by setting covariates and raw prior to zero. What do its attention "
-             "values hold then?",
+        text="KITE's released network is told nothing by setting covariates and raw prior to zero. What do its "
+             "attention values hold then?",
         options={
             "silence": Option("Zeros, so attention adds nothing.",
                 "The embedding has a bias and every covariate a learned vector; neither is zero. And the softmax turns "
@@ -171,8 +171,8 @@ QUESTIONS = [
              "exactly. Which ω in v_u + ω (v_c − v_u) has the best (smallest) CRPS on average?",
         options={
             "half": Option("0.5: caution pays.",
-                "It mixes in what would happen under the opposite condition: mean .63, spread .75, and .356 against "
-                ".282."),
+                "It mixes in what would happen under the opposite condition: mean .63, spread .75, and a CRPS of .356 "
+                "against .282 at ω = 1."),
             "one": Option("1.",
                 "Then the forecast is the true distribution, and no other can score better on average."),
             "some": Option("1.2: a bit of emphasis.",

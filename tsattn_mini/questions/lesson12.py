@@ -80,7 +80,7 @@ def _door() -> str:
 QUESTIONS = [
     order(
         id="12-chain", lesson=LESSON, answer=_chain, difficulty=1, claims=(79, 80, 84),
-        text="One step of one KITE forecast: put in order what happens.",
+        text="One KITE forecast, with a single step (K = 1): put in order what happens.",
         items={
             "attend": Option("the state asks the exogenous series (A, Eq. 13)",
                 "It needs a state to ask with, so it comes after the start, and inside every velocity."),
@@ -92,8 +92,8 @@ QUESTIONS = [
             "restore": Option("the forecast gets its level and spread back", "Last, in the units of the data."),
             "move": Option("the state takes a step, Y + v̂/K", "It follows the guided velocity, in standardised units."),
         },
-        right="The source is drawn once. Attention, velocities, guidance and the step repeat K times; then level and "
-              "spread come back.",
+        right="The source is drawn once. With more steps attention, velocities, guidance and the step "
+              "repeat K times; then level and spread come back.",
         pairs=(
             Pair("attend", "start", "Attention never touches the start: the source reads only the past of the series."),
             Pair("guide", "attend", "Attention is inside the network; guidance mixes what the network answered."),
@@ -113,7 +113,7 @@ QUESTIONS = [
                                   "the mean distance of the pairs."),
             "all pairs": Slip("all pairs",
                 "That divides by all nine pairs, each trajectory with itself included. It makes small ensembles look "
-                "worse than they are."),
+                "worse than they are: the three pairs of different trajectories have the mean {apart}."),
         }),
     choice(
         id="12-spread", lesson=LESSON, answer=_spread, difficulty=1,
