@@ -1,5 +1,6 @@
 // Influences in words: the number that was chosen, what moves it most, what does not, and what it shares a sum with.
 import { named, phrase } from "./phrase.js";
+import { reachable } from "./scrolls.js";
 import { fill, words } from "./words.js";
 import { exact, place, ravel, signed, unravel } from "./where.js";
 
@@ -8,6 +9,7 @@ const TOP = 3;
 export function report(element, spec) {
   const say = words("influence"), line = element.querySelector("[data-sway]");
   const name = (step, i) => step.label + place(i, step, spec.labels);
+  reachable(line);
 
   function put(head, list = [], rest = []) {
     const items = list.map((text) => Object.assign(document.createElement("li"), { textContent: text }));

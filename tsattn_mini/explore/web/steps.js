@@ -1,5 +1,6 @@
 // The step bar: one transform at a time, with its formula, axes, shape, sentence and line of code. It stays in sight
 // over a long chain, brings the picture of the chosen step into sight and marks what that was computed from.
+import { reachable } from "./scrolls.js";
 import { thumbs } from "./thumb.js";
 
 const PACE = 3500; // milliseconds for one step while playing
@@ -56,12 +57,7 @@ export function steps(stage) {
     }, PACE);
   }
 
-  // Where the caption scrolls, on a phone, Tab has to reach it; where it stands whole it is no stop.
-  new ResizeObserver(() => {
-    if (caption.scrollHeight > caption.clientHeight + 1) caption.tabIndex = 0;
-    else caption.removeAttribute("tabindex");
-  }).observe(caption);
-
+  reachable(caption);
   play.addEventListener("click", () => (play.getAttribute("aria-pressed") === "true" ? stop() : start()));
   for (const what of ["pointerdown", "keydown"]) {
     element.addEventListener(what, ({ target }) => { if (!play.contains(target)) stop(); }, true);
