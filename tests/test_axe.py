@@ -1,5 +1,5 @@
-"""What axe-core finds on every page, and on two of them on a phone: no serious violation in either theme, with all of an explorer
-open that opens."""
+"""What axe-core finds on every page, and on two of them as wide as a phone: no serious violation in either theme, with
+all of an explorer open that opens."""
 
 import pytest
 from browsing import ROOT, pages
