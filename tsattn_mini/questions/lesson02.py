@@ -135,7 +135,8 @@ QUESTIONS = [
         draws={"u": Draw(low=1, high=9, whole=True), "c": Draw(low=1, high=9, whole=True),
                "omega": Draw(values=(1.2, 1.4, 1.6, 2.2, 2.4, 2.6))},
         first={"u": 1, "c": 2, "omega": 2.4},
-        text="Without the condition a model answers {u}, with it {c}. What is the guided answer at ω = {omega}?",
+        text="Without the condition a model answers {u}, with it {c}. What is the guided answer at ω = {omega}, "
+             "if ω = 0 gives the first and ω = 1 the second?",
         right="{u} + {omega} · ({c} − {u}) = {answer:2}: further from {u} than the conditional answer, {c}.",
         wrong="Start at the answer without the condition and go ω times the way to the other.",
         slips={

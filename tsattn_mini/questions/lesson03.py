@@ -135,7 +135,7 @@ QUESTIONS = [
             "variance": Slip("variance",
                 "That multiplies by σ². The window was divided by σ."),
             "order": Slip("order",
-                "That adds μ before it multiplies. Division came last, so it goes first."),
+                "That adds μ before it multiplies. The division came last, so it is undone first: times σ."),
         }),
     choice(
         id="03-which-step", lesson=LESSON, answer=_which_step, claims=(24,), show=Show(DRAG, slope=1),
@@ -180,7 +180,7 @@ QUESTIONS = [
         slips={
             "notes": Slip(1.5,
                 "About what a straight line of twelve steps reaches (of {n} steps: {line}). Other shapes reach "
-                "further.",
+                "further: one number apart from {n} − 1 equal ones reaches √({n} − 1).",
                 slip="claim 14"),
             "root n": Slip("root n",
                 "If the whole sum of squares, {n}, sat on one number, the mean would not be 0."),
@@ -197,7 +197,7 @@ QUESTIONS = [
         slips={
             "outside": Slip(lambda: 1000 * EPS,
                 "That is ε itself, or 0 to two digits. ε is added to the variance, and the root makes "
-                "0.00316 of it."),
+                "0.00316 of it, which is 3.162 thousandths."),
         }),
     choice(
         id="03-detach", lesson=LESSON, answer=_detached, difficulty=3, claims=(10, 11),

@@ -196,15 +196,15 @@ QUESTIONS = [
         text="τ multiplies the scores, δ is added to them. Seen from the softmax, what does each of the two change, "
              "and what can it not change?",
         hint="Take two keys and write down the odds between their weights. What can each handle do to their order?",
-        model_answer="τ is a temperature: it multiplies all differences of scores. Towards 0 all keys get the same, a "
-                     "large τ gives everything to the best key, and as long as τ > 0 the ranking of the keys stays. δ "
-                     "adds one number per key, the same for every query: it can change the ranking, and it moves all "
-                     "rows towards the same keys. Only differences of δ count; a constant does nothing. τ does not "
+        model_answer="Alone, τ is a temperature: it multiplies all differences of scores. Towards 0 all keys get the "
+                     "same, a large τ gives everything to the best key, and as long as τ > 0 the ranking of the "
+                     "keys stays. δ adds one number per key, the same for every query: it can change the "
+                     "ranking, and it moves all rows towards the same keys. Only differences of δ count; a constant does nothing. τ does not "
                      "scale δ, and 1/√E scales both. Both are made for a window and serve all its queries, heads and "
                      "layers.",
         rubric=[
             "τ sets how sharp the weights are, from the plain mean to a single key.",
-            "While τ > 0 the ranking of the keys does not change.",
+            "Alone, while τ > 0, it does not change the ranking of the keys.",
             "δ adds a number per key for all queries alike, and can change the ranking.",
             "Only differences between the entries of δ count.",
             "τ does not scale δ; the division by √E scales both.",

@@ -208,7 +208,7 @@ QUESTIONS = [
                                 slip="claim 92"),
             "hundred": Option("One at 100° to the hidden state.",
                               "cos 100° = −0.174, s = −5.6, α = 0.004. It leans against the state, and that closes."),
-            "none": Option("None of these.", "One of them has a clearly negative score: find its cosine.")}),
+            "none": Option("None of these.", "The one at 100° closes: cos 100° = −0.174, s = −5.6, α = 0.004.")}),
     choice(
         id="14-narrow", lesson=LESSON, answer=_narrow, claims=(95, 106),
         show=Show("angle-gate", angle=180.0, width=64.0, released=True),

@@ -132,14 +132,14 @@ QUESTIONS = [
         }),
     choice(
         id="16-draw", lesson=LESSON, answer=_draws, show=Show("who-asks", preset="Another draw"),
-        text="The released model is in evaluation mode. The same window goes through it twice. The two forecasts …",
+        text="The released Informer is in evaluation mode. The same window goes through it twice. The two forecasts …",
         options={
             "same": Option("are the same.",
                 "They would be, had the keys been stored. The released code draws them anew at every call."),
             "rounding": Option("differ by rounding.",
-                "Other keys can choose other rows, and a row that is not chosen jumps to the mean."),
+                "Other keys can choose other rows, and a row that is not chosen jumps to the mean: that is visible."),
             "differ": Option("differ visibly.",
-                "Other keys, other rows. Here the keys are drawn once and saved with the weights."),
+                "Other keys, other rows. This book's Informer draws the keys once and saves them with the weights."),
         }),
     order(
         id="16-order", lesson=LESSON, answer=_order, claims=(38,),

@@ -125,7 +125,7 @@ QUESTIONS = [
     number(
         id="17-count", lesson=LESSON, answer=_count, tolerance=0.1, difficulty=1,
         draws={"L": STEPS, "c": Draw(low=1, high=3, whole=True)}, first={"L": 96, "c": 1},
-        text="A window of {L} steps, factor {c}. How many delays are kept?",
+        text="A window of {L} steps, factor {c}. How many delays does Auto-Correlation keep?",
         right="⌊{c} · ln {L}⌋ = ⌊{product:2}⌋ = {answer}, the natural logarithm cut off.",
         wrong="⌊{c} · ln {L}⌋: the natural logarithm times the factor, cut off.",
         slips={
@@ -148,8 +148,8 @@ QUESTIONS = [
         }),
     choice(
         id="17-loud", lesson=LESSON, answer=_loud, show=Show(DELAYS, preset="Loud"),
-        text="A noisy wave gives the weights 0.42, 0.19, 0.19, 0.19 for the delays 0, 48, 24, 72. Queries and keys "
-             "become ten times as large. The weights become …",
+        text="In Auto-Correlation a noisy wave gives the weights 0.42, 0.19, 0.19, 0.19 for the delays 0, 48, 24, "
+             "72. Queries and keys become ten times as large. The weights become …",
         options={
             "same": Option("the same: a correlation does not know the scale.",
                 "A Pearson correlation does not. This one is a bare sum of products, 100 times as large now."),
@@ -160,8 +160,8 @@ QUESTIONS = [
         }),
     choice(
         id="17-train", lesson=LESSON, answer=_train, claims=(45,),
-        text="Two windows of a batch have the periods 24 and 16. What do they have in common when the released code "
-             "trains?",
+        text="Two windows of a batch have the periods 24 and 16. What do they have in common when the released "
+             "Autoformer trains?",
         options={
             "delays": Option("The delays, not the weights.",
                 "The ranking is by the mean R of the batch; each window then weighs the chosen delays by its own R."),
@@ -172,7 +172,7 @@ QUESTIONS = [
         }),
     match(
         id="17-level", lesson=LESSON, answer=_inputs, claims=(43, 44), show=Show("trend-and-season", climb=30),
-        text="A window changes. Which inputs of the decoder change?",
+        text="A window changes. Which inputs of Autoformer's decoder change?",
         left={
             "level": Option("All values rise by 7.",
                 "The moving average rises by 7, its continuation by the mean too, and x − trend does not move: nothing "

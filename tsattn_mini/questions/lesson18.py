@@ -97,8 +97,8 @@ QUESTIONS = [
     number(
         id="18-leaves", lesson=LESSON, answer=_leaves, tolerance=0.1, show=Show(WAVE, preset="As released"),
         draws={"kept": Draw((5,), 3, 40, whole=True)}, first={"kept": (20, 5, 40, 12, 33)},
-        text="The released block draws the bins {kept}, sorts them, keeps these and writes the n-th of them to bin n, "
-             "counted from 0. Its matrices are 1. At which bin does a tone of bin {kept[0]} leave?",
+        text="FEDformer's released block draws the bins {kept}, sorts them, keeps these and writes the n-th of them to "
+             "bin n, counted from 0. Its matrices are 1. At which bin does a tone of bin {kept[0]} leave?",
         hint="Sorted they are {bins}.",
         right="Sorted {kept[0]} stands at place {rank} of {bins}, so it leaves at bin {answer}: a far slower "
               "wave.",
@@ -112,8 +112,8 @@ QUESTIONS = [
         }),
     choice(
         id="18-sixty-four", lesson=LESSON, answer=_sixty_four, claims=(48,),
-        text="The model draws at most 64 random bins. The window has 96 steps. How much does the draw decide in the "
-             "encoder?",
+        text="FEDformer draws at most 64 random bins. The window has 96 steps. How much does the draw decide in "
+             "the encoder?",
         hint="How many waves, from the constant upwards, have more than two steps to themselves?",
         options={
             "sixty-four": Option("Which 64 of 96 bins are kept.",
@@ -126,11 +126,11 @@ QUESTIONS = [
         }),
     choice(
         id="18-reload", lesson=LESSON, answer=_reload, difficulty=3,
-        text="A trained block is saved without its list of bins. A new process draws another list and loads the "
-             "matrices. What comes out?",
+        text="A trained Fourier block is saved without its list of bins. A new process draws another list and loads "
+             "the matrices. What comes out?",
         options={
             "same": Option("The same: the matrices are what was learnt.",
-                "Each matrix was learnt for one frequency. It now multiplies another."),
+                "Each matrix was learnt for one frequency. It now multiplies another, and the output is another."),
             "rounding": Option("Almost the same.",
                 "No two bins carry the same wave, so nothing protects the output: the change is larger than it."),
             "other": Option("Something else: the change is larger than the output.",
@@ -139,7 +139,7 @@ QUESTIONS = [
         }),
     choice(
         id="18-values", lesson=LESSON, answer=_values,
-        text="In the released cross-attention the values are doubled. The output …",
+        text="In FEDformer's released cross-attention the values are doubled. The output …",
         options={
             "twice": Option("doubles.",
                 "In the paper's formula, yes: the values stand there alone. The released code puts the keys there."),
@@ -151,8 +151,8 @@ QUESTIONS = [
     number(
         id="18-whisper", lesson=LESSON, answer=_whisper, tolerance=100, difficulty=1,
         draws={"M": Draw(values=(128, 192, 256, 384, 512, 768, 1024))}, first={"M": 512},
-        text="The released cross-attention divides its result by the model width, twice. By how much is it quieter at "
-             "the width {M}, with 8 heads?",
+        text="FEDformer's released cross-attention divides its result by the model width, twice. By how much is it "
+             "quieter at the width {M}, with 8 heads?",
         right="{M}² = {answer} times. Beside the residual of order 1 that is a whisper.",
         wrong="Divided by {M}, and once more by {M}.",
         slips={
