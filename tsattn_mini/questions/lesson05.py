@@ -197,11 +197,11 @@ QUESTIONS = [
              "and what can it not change?",
         hint="Take two keys and write down the odds between their weights. What can each handle do to their order?",
         model_answer="Alone, τ is a temperature: it multiplies all differences of scores. Towards 0 all keys get the "
-                     "same, a large τ gives everything to the best key, and as long as τ > 0 the ranking of the "
-                     "keys stays. δ adds one number per key, the same for every query: it can change the "
-                     "ranking, and it moves all rows towards the same keys. Only differences of δ count; a "
-                     "constant does nothing. τ does not scale δ, and 1/√E scales both. Both are made for a window and serve all its queries, heads and "
-                     "layers.",
+                     "same, a large τ gives everything to the best key, and as long as τ > 0 the ranking of the keys "
+                     "stays. δ adds one number per key, the same for every query: it can change the ranking, and it "
+                     "moves all rows towards the same keys. Only differences of δ count; a constant does nothing. τ "
+                     "does not scale δ, and 1/√E scales both. Both are made for a window and serve all its queries, "
+                     "heads and layers.",
         rubric=[
             "τ sets how sharp the weights are, from the plain mean to a single key.",
             "Alone, while τ > 0, it does not change the ranking of the keys.",
