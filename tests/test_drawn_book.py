@@ -1,7 +1,6 @@
 """Every question that can be drawn anew, on the page that asks them all: the page answers as Python does."""
 
 import pytest
-import torch
 
 from tsattn_mini.explore.question import inline
 from tsattn_mini.questions import all_questions
@@ -36,4 +35,4 @@ def test_new_numbers_of_every_question_are_answered_in_the_page_as_in_python(vis
             got, want = ([first, *others] for first, others in (
                 (seen["answer"], [slip["value"] for slip in seen["slips"]]),
                 (one.answer(), [slip.number() for slip in one.slips.values()])))
-            torch.testing.assert_close(torch.tensor(got), torch.tensor(want), rtol=1e-5, atol=1e-5)
+            assert got == pytest.approx(want, rel=1e-5, abs=1e-5)

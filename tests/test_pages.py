@@ -49,7 +49,7 @@ def test_without_a_runtime_the_picture_stands_still_and_says_so(visit, name, mis
         for step in spec["steps"]:
             plot = explorer.locator(f"[data-step='{step['name']}'] .ts-plot")
             assert plot.locator("svg").first.is_visible()
-            assert picture_fault(step, values[step["name"]], plot.inner_html(), None) is None
+            assert picture_fault(step, values[step["name"]], plot.inner_html(), None, spec["labels"]) is None
             assert number(values[step["name"]].flat[0].item()) in plot.locator("svg").first.get_attribute("aria-label")
 
 

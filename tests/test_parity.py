@@ -42,7 +42,7 @@ def ends(input):
     match input["kind"]:
         case "tokens":
             return ["", input["pieces"][-1]]
-        case "slider":
+        case "slider" | "window":
             return [input["min"], input["max"]]
         case "cells":
             return [np.full(input["dims"], float(end)).tolist() for end in (input["min"], input["max"])]

@@ -42,7 +42,7 @@ def _errors() -> dict[str, str]:
 
 
 def _width(miss: Tensor) -> Tensor:
-    """The width at which the coverage loss is smallest; tests/test_kite_questions.py looks for it on a grid."""
+    """The width at which the coverage loss is smallest; tests/test_drawn_kite.py looks for it on a grid."""
     step("absolute", miss.abs().mean(), axes="")
     step("deviation", miss.std(), axes="")
     squares = step("squares", miss.square(), axes="F")

@@ -55,7 +55,7 @@ def _coin(p: Tensor, rows: Tensor) -> Tensor:
 
 
 def _width(sigma_u: Tensor, sigma_c: Tensor, omega: Tensor) -> Tensor:
-    """The width of `exact.guided_gaussian`, as tests/test_kite_questions.py checks."""
+    """The width of `exact.guided_gaussian`, as tests/test_drawn_kite.py checks."""
     step("rest", 1 - omega, axes="")
     step("left out", sigma_c**omega, axes="")
     step("linear", (1 - omega) * sigma_u + omega * sigma_c, axes="")

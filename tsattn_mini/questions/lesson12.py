@@ -15,7 +15,7 @@ CHAIN = {"velocities": "ode0/v_c", "restore": "samples", "attend": "ode0/net/pas
 
 
 def _crps(x: Tensor, y: Tensor) -> Tensor:
-    """Fair CRPS of three trajectories at one hour; tests/test_kite_questions.py asks a library."""
+    """Fair CRPS of three trajectories at one hour; tests/test_drawn_kite.py asks a library."""
     distances = step("distances", (x - y).abs(), axes="P")
     pairs = step("pairs", (x - x.roll(1)).abs(), axes="P")     # of three, each pair once
     miss, apart = step("miss", distances.mean(), axes=""), step("apart", pairs.mean(), axes="")
