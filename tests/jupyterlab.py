@@ -69,8 +69,12 @@ def address(server, folder):
 
 
 def run_all(page, url, notebook):
-    """Open `notebook` and run all its cells; returns once the last one has run and the first explorer is alive."""
-    page.goto(f"{url}lab/tree/{notebook}")
+    """Open `notebook` and run all its cells; returns once the last one has run and the first explorer is alive.
+
+    In a workspace of its own: another would open the notebooks that a test before it left there, and run one of them.
+    """
+    page.goto(f"{url}lab/workspaces/{notebook.removesuffix('.ipynb')}/tree/{notebook}")
+    page.locator(".jp-NotebookPanel .jp-CodeCell").first.wait_for(timeout=60_000)
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
