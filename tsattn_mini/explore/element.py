@@ -30,6 +30,11 @@ def words(part: str) -> dict[str, str]:
     return json.loads(front_end("en.json"))[part]
 
 
+def embedded(data: dict) -> str:
+    """JSON that may stand inside a `<script>`: nothing in it ends the element."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
 def in_book() -> bool:
     """Is this kernel run by the book build?"""
     return bool(os.environ.get("TSATTN_BOOK"))

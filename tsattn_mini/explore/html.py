@@ -4,7 +4,6 @@ Controls are native, labelled and disabled until the front end takes over. Where
 no WebAssembly) they stay so and show their values, buttons are hidden, and one sentence says why.
 """
 
-import json
 from base64 import b64encode
 from gzip import compress
 from html import escape
@@ -12,7 +11,7 @@ from math import log10
 
 from torch import Tensor
 
-from tsattn_mini.explore.element import words
+from tsattn_mini.explore.element import embedded, words
 from tsattn_mini.explore.horizon import horizon
 from tsattn_mini.explore.inputs import Cells, Choice, Input, Slider, Toggle
 from tsattn_mini.explore.stepbar import equation, guide
@@ -69,7 +68,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"<div class='ts-dock ts-live'><div class='ts-sway' data-sway aria-live='polite'>"
         f"<p>{escape(words('influence')['hint'])}</p></div>{_questions(spec['presets'])}</div>"
         f"<p class='ts-say ts-live' data-say aria-live='polite'></p>{menu()}"
-        f"<script type='application/json' data-spec>{_json(spec)}</script></div>")
+        f"<script type='application/json' data-spec>{embedded(spec)}</script></div>")
 
 
 def _questions(presets: list[dict]) -> str:
@@ -97,10 +96,6 @@ def pack(first: dict[str, Tensor]) -> str:
 
 def zipped(data: bytes) -> str:
     return b64encode(compress(data, 9, mtime=0)).decode()
-
-
-def _json(spec: dict) -> str:
-    return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _figure(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:

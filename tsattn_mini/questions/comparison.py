@@ -3,6 +3,7 @@
 from functools import cache
 
 import torch
+from torch import nn
 
 from tsattn_mini.explore.question import Option, Pair, match
 from tsattn_mini.results.nonstationary import task
@@ -16,6 +17,12 @@ RELATED = {  # a step of the trace, and its shape
     "patches": ("enc0/self/A", (4, 4, 5, 5)), "links": ("links/keep", (1, 4, 4))}
 
 
+def _untrained(name: str) -> nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(21)
+        return build("bikes", name).eval()
+
+
 @cache
 def misses(times: float, plus: float) -> dict[str, float]:
     """How far each untrained model's forecast of `times` x + `plus` is from `times` f(x) + `plus`, at most."""
@@ -23,9 +30,8 @@ def misses(times: float, plus: float) -> dict[str, float]:
     past, marks, _, decoder_marks = (part.double() for part in tuple(cut))
     found = {}
     for name in MODELS:
-        with torch.random.fork_rng(), torch.no_grad():
-            torch.manual_seed(21)
-            model = build("bikes", name).double().eval()
+        model = _untrained(name).double()
+        with torch.no_grad():
             y, moved = (model(z, marks, None, decoder_marks) for z in (past, times * past + plus))
         found[name] = (moved - times * y - plus).abs().max().item()
     return found
@@ -36,9 +42,9 @@ def _traces() -> dict[str, Trace]:
     """The steps of each untrained model on one window of the bikes."""
     cut, found = task("bikes").test[[12]], {}
     for name in list(MODELS)[1:]:
-        with torch.random.fork_rng(), torch.no_grad(), record() as found[name]:
-            torch.manual_seed(21)
-            build("bikes", name).eval()(cut.past, cut.past_marks, None, cut.decoder_marks)
+        model = _untrained(name)
+        with torch.no_grad(), record() as found[name]:
+            model(cut.past, cut.past_marks, None, cut.decoder_marks)
     return found
 
 

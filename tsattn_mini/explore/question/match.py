@@ -50,7 +50,7 @@ class MatchQuestion(Question):
 
     def data(self) -> dict:
         return {"answer": self.answer(), "feedback": {key: inline(item.feedback) for key, item in self.left.items()},
-                "pairs": [{"first": p.first, "second": p.second, "feedback": inline(p.feedback)} for p in self.pairs]}
+                "pairs": [pair.data() for pair in self.pairs]}
 
     def controls(self) -> str:
         say = words("question")

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from tsattn_mini.explore.question.text import inline
+
 
 @dataclass(frozen=True)
 class Option:
@@ -27,6 +29,10 @@ class Pair:
     second: str
     feedback: str
     slip: str | None = None
+
+    def data(self) -> dict[str, str]:
+        """What the page's script judges by."""
+        return {"first": self.first, "second": self.second, "feedback": inline(self.feedback)}
 
 
 def seen_somewhere(slip: str, claims: range) -> bool:

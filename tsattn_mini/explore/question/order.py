@@ -44,7 +44,7 @@ class OrderQuestion(Question):
     def data(self) -> dict:
         return {"answer": self.answer(), "items": list(self.items), "right": inline(self.right),
                 "feedback": {key: inline(item.feedback) for key, item in self.items.items()},
-                "pairs": [{"first": p.first, "second": p.second, "feedback": inline(p.feedback)} for p in self.pairs]}
+                "pairs": [pair.data() for pair in self.pairs]}
 
     def controls(self) -> str:
         say = words("question")

@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-from tsattn_mini.explore.element import in_book, words
+from tsattn_mini.explore.element import embedded, in_book, words
 from tsattn_mini.explore.question.text import inline
 
 
@@ -17,7 +17,7 @@ def render(question: Any) -> str:
     note = " · ".join(filter(None, [say[f"level{question.difficulty}"], say.get(question.kind)]))
     hint = question.hint and (f"<details class='ts-q-hint'><summary>{say['hint']}</summary>"
                               f"<p>{inline(question.hint)}</p></details>")
-    data = json.dumps({"kind": question.kind, **question.data()}, ensure_ascii=False).replace("<", "\\u003c")
+    data = embedded({"kind": question.kind, **question.data()})
     return (f"<fieldset class='ts-question' id='question-{question.id}' data-question='{question.id}' "
             f"data-lesson='{question.lesson or question.id[:2]}' data-kind='{question.kind}' "
             f"data-difficulty='{question.difficulty}' data-claims='{' '.join(map(str, question.claims))}' "

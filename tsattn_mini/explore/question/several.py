@@ -1,26 +1,26 @@
 """Several of the options may be right; the answer is right when it holds all of these and no other."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from tsattn_mini.explore.question.base import Question, computed
+from tsattn_mini.explore.question.base import computed
 from tsattn_mini.explore.question.option import Option
-from tsattn_mini.explore.question.text import inline, points
+from tsattn_mini.explore.question.options import OptionsQuestion
+from tsattn_mini.explore.question.text import points
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class SeveralQuestion(Question):
+class SeveralQuestion(OptionsQuestion):
     """Every option that holds is to be ticked."""
 
     kind = "several"
-    options: Mapping[str, Option]
+    box = "type='checkbox' value='{key}' autocomplete='off'"
+    sign = "[ ]"
     keys: Collection[str] | Callable[[], Collection[str]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.expect_options("options", self.options)
         found = computed(self.keys)
         self.expect(isinstance(found, (set, frozenset)) and set() < found <= set(self.options), "answer",
                     f"a set of some of {list(self.options)}", repr(found))
@@ -30,23 +30,8 @@ class SeveralQuestion(Question):
         found = computed(self.keys)
         return [key for key in self.options if key in found]
 
-    def remarks(self) -> Iterable[Option]:
-        return self.options.values()
-
-    def data(self) -> dict:
-        return {"answer": self.answer(),
-                "feedback": {key: inline(option.feedback) for key, option in self.options.items()}}
-
-    def controls(self) -> str:
-        return "<div class='ts-q-options'>" + "".join(
-            f"<label><input type='checkbox' value='{escape(key)}' autocomplete='off'>"
-            f"<span>{inline(option.text)}</span></label>" for key, option in self.options.items()) + "</div>"
-
     def solution(self) -> str:
         return points((self.options[key].text, self.options[key].feedback) for key in self.answer())
-
-    def __repr__(self) -> str:
-        return "\n".join([super().__repr__(), *(f"  [ ] {option.text}" for option in self.options.values())])
 
 
 def several(*, id: str, text: str, options: Mapping[str, Option],
