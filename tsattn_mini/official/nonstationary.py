@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from tsattn_mini.attention import causal
+from tsattn_mini.embedding import sinusoids
 from tsattn_mini.nonstationary import NonstationaryTransformer, Projector, destationary_attention, temperature
 from tsattn_mini.official import library, weights
 from tsattn_mini.trace import record
@@ -43,6 +44,23 @@ def load(state: Mapping[str, Any], **config: Any) -> NonstationaryTransformer:
     rules, tables = library.settle(state, found, FORECASTER)
     weights.transfer(state, net, rules, also=tables)
     return net
+
+
+def released(net: NonstationaryTransformer) -> weights.State:
+    """The state dict that the released code saves of such a model, `load`'s way back; copies, under released names.
+
+    A convolution over one position has its last axis again, and both tables of sinusoids are there.
+
+    Raises:
+        ValueError: a model with calendar tables; only time features (or no marks) are written.
+    """
+    state = weights.renamed(net, FORECASTER)
+    if any(".tables." in name for name in state):
+        raise ValueError("net: expected time features or no marks, got a model with calendar tables")
+    state = {name: t[..., None] if re.search(r"conv[12]\.weight$", name) else t for name, t in state.items()}
+    M = state["encoder.norm.bias"].shape[0]
+    table = sinusoids(library.POSITIONS, M).to(state["encoder.norm.bias"])[None]
+    return state | {f"{side}_embedding.position_embedding.pe": table.clone() for side in ("enc", "dec")}
 
 
 def _sizes(state: weights.State) -> dict[str, Any]:

@@ -133,6 +133,11 @@ def _comparable(value: Any) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
+def renamed(net: nn.Module, rules: Rules) -> State:
+    """A copy of every tensor of `net` under its released name; `rules` as for `transfer`."""
+    return {_released(name, rules): value.detach().clone() for name, value in net.state_dict().items()}
+
+
 def _released(name: str, rules: Rules) -> str:
     for pattern, replacement in rules:
         name = re.sub(pattern, replacement, name)
