@@ -58,8 +58,8 @@ def build(root: Path, wheel: str) -> None:
     """
     if not node_is_here():
         raise RuntimeError(
-            f"The front end is not bundled, and bundling it needs Node.js {NODE} or newer. Install that, or `pip install "
-            f"{wheel}`, and try again; or install from a wheel or a source archive: both carry the bundle.")
+            f"The front end is not bundled, and bundling it needs Node.js {NODE} or newer. Install that, or `pip "
+            f"install {wheel}`, and try again; or install from a wheel or a source archive: both carry the bundle.")
     commands = [["run", "--silent", "build"]]
     if is_older(root / "node_modules/.package-lock.json", root / "package-lock.json"):
         commands.insert(0, ["ci", "--silent"])

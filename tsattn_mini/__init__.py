@@ -3,11 +3,13 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["record", "scope", "step"]
+HOMES = {"record": "trace", "scope": "trace", "step": "trace"}  # a module's own name would hide what it holds
+
+__all__ = list(HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """The names above, on first use: torch takes seconds to load, and a command line that asks for help needs none."""
-    if name not in __all__:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("tsattn_mini.trace"), name)
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
