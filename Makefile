@@ -80,6 +80,6 @@ $(FETCHED): package.json package-lock.json .npmrc | $(INSTALLED)
 	@echo "set-up: fetching the pinned npm packages into node_modules"
 	@npm ci --silent && touch $@
 
-$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.mjs $(WEB)/*.json $(WEB)/*.css) $(FETCHED)
+$(BUNDLE): $(wildcard $(WEB)/*.js $(WEB)/*.mjs $(WEB)/*.json $(WEB)/*.css $(WEB)/kinds/* $(WEB)/self_test/* $(WEB)/talk/*) $(FETCHED)
 	@echo "web: bundling the front end"
 	@npm run --silent build && touch $@

@@ -60,8 +60,8 @@ def copy_assets(app, exception):
     if exception or app.builder.format != "html":
         return
     root, out = Path(app.srcdir), Path(app.outdir)
-    copy(find(root, f"{WEB}/dist/book.js"), out / "ts/book.js")
-    copy(find(root, f"{WEB}/dist/style.css"), out / "ts/style.css")
+    for name in ("book.js", "style.css", "talk.js", "talk.css"):
+        copy(find(root, f"{WEB}/dist/{name}"), out / "ts" / name)
     copy_runtime(find(root, f"{WEB}/dist/ort.wasm.gz"), out / "ts")
     for source, target in MATHJAX.items():
         copy(find(root, source), out / target)

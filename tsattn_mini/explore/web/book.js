@@ -1,5 +1,6 @@
 // The one script of a built page.
 import { mountClaims } from "./claims.js";
+import { mountDoor } from "./door.js";
 import { mountExplorer } from "./explorer.js";
 import { link } from "./link.js";
 import { mountQuestion } from "./question.js";
@@ -14,3 +15,4 @@ for (const element of document.querySelectorAll("[data-question]")) mountQuestio
 for (const form of document.querySelectorAll("[data-ledger]")) mountClaims(form);
 mountTerms();
 mountSorting();
+mountDoor();

@@ -15,8 +15,8 @@ const icons = {
 };
 
 /**
- * Makes the fieldset answerable once; later calls return the same handle: {id, check() → {right}, reset(), …}, with what
- * its kind adds. `backendFor` answers for a question that computes, as it does for explorers.
+ * Makes the fieldset answerable once; later calls return the same handle: {id, check() → {right}, reset(), answer, …}, with
+ * what its kind adds. `backendFor` answers for a question that computes, as it does for explorers.
  */
 export function mountQuestion(el, backendFor) {
   if (el.question) return el.question;
@@ -68,6 +68,7 @@ export function mountQuestion(el, backendFor) {
 
   const offer = mountShow(el);
   const more = kind.mount?.(el, { id, data, reset, backendFor });
+  const answer = el.querySelector(".ts-q-answer > div");
   el.querySelector(".ts-q-answer").remove();
   el.disabled = false;
   el.addEventListener("input", clear);
@@ -78,7 +79,7 @@ export function mountQuestion(el, backendFor) {
   });
   el.querySelector(".ts-q-row button").addEventListener("click", check);
   reset();
-  el.question = { id, check, reset, ...more };
+  el.question = { id, check, reset, answer, ...more };
   return el.question;
 }
 

@@ -1,10 +1,10 @@
 // The answering side of the static book: the exported graph, run by onnxruntime-web. Nothing is loaded before
 // the first question, and one runtime serves every explorer of the page.
 import * as ort from "onnxruntime-web/wasm";
+import { addScript, home } from "./beside.js";
 import { gunzip, split, unzip } from "./packed.js";
 import { padded } from "./pieces.js";
 
-const home = new URL(".", document.currentScript.src);
 let awake;
 
 function wake() {
@@ -27,13 +27,6 @@ async function wasm() {
     self.tsattnWasm = resolve; // called by the script: a page opened from disk cannot fetch
     addScript("ort.wasm.gz.js", reject);
   }));
-}
-
-function addScript(name, reject) {
-  const script = document.createElement("script");
-  script.src = new URL(name, home);
-  script.onerror = () => reject(new Error(`${script.src} is missing`));
-  document.head.append(script);
 }
 
 const coming = {};

@@ -1,0 +1,29 @@
+// The line below the slides: where the talk stands, and by pointer what the keys do.
+import { words } from "../words.js";
+
+export function bar(talk) {
+  const { deck, root } = talk;
+  const say = words("talk");
+  const line = document.createElement("nav");
+  line.className = "ts-bar";
+  line.ariaLabel = say.bar;
+  const count = document.createElement("output");
+
+  talk.button = (text, act, title = "") => {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", textContent: text, title });
+    button.addEventListener("click", act);
+    line.append(button);
+    return button;
+  };
+  talk.button("‹", () => deck.prev(), say.previous).ariaLabel = say.previous;
+  line.append(count);
+  talk.button("›", () => deck.next(), say.next).ariaLabel = say.next;
+  talk.button(say.overview, () => deck.toggleOverview());
+  talk.button(say.leave, talk.leave, say.leaveHint);
+  root.append(line);
+
+  const write = () => { count.textContent = `${deck.getIndices().h + 1} / ${talk.slides.length}`; };
+  deck.on("slidechanged", write);
+  write();
+}

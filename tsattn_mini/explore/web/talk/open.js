@@ -1,0 +1,49 @@
+// A lesson as a talk: its own cells, moved onto slides and back, in a deck of reveal.js.
+import Reveal from "reveal.js";
+import { words } from "../words.js";
+import { follow, slideAt } from "./address.js";
+import { bar } from "./bar.js";
+import { fitting } from "./fit.js";
+import { keys } from "./keys.js";
+import { readTalk } from "./read.js";
+import { makeSlide } from "./slide.js";
+
+const FEATURES = [fitting, follow, keys, bar]; // each gets the talk, and adds its part to it
+const SETTINGS = {
+  embedded: true, display: "flex", width: "100%", height: "100%", margin: 0, center: false, scrollActivationWidth: null,
+  keyboard: false, controls: false, progress: true, help: false, jumpToSlide: false, hash: false,
+  transition: "none", backgroundTransition: "none", focusBodyOnPageVisibilityChange: false,
+};
+
+// The talk: `deck` (reveal.js), `root`, `slides` (as read, each with its `section`), `onClose(act)`, `leave()`.
+export async function openTalk({ at, leave, place }) {
+  const slides = readTalk();
+  const root = document.createElement("div");
+  root.className = "ts-talk";
+  root.innerHTML = '<main class="reveal"><div class="slides"></div></main>';
+  root.firstChild.ariaLabel = words("talk").label.replace("{title}", document.title);
+  const ends = [];
+  const talk = { root, slides, leave, place, onClose: (act) => ends.push(act) };
+  const where = slideAt(slides, at);
+  for (const slide of slides) root.querySelector(".slides").append(makeSlide(slide, talk));
+
+  document.documentElement.classList.add("ts-talking");
+  document.body.append(root);
+  talk.deck = new Reveal(root.firstChild, SETTINGS);
+  await talk.deck.initialize();
+  talk.deck.slide(where);
+  for (const feature of FEATURES) feature(talk);
+  root.classList.add("ts-ready");
+
+  return {
+    go: (to) => talk.deck.slide(slideAt(slides, to)),
+    close() {
+      const { cell } = slides[talk.deck.getIndices().h].cells[0];
+      for (const end of ends.reverse()) end();
+      talk.deck.destroy();
+      root.remove();
+      document.documentElement.classList.remove("ts-talking");
+      return { place, cell };
+    },
+  };
+}
