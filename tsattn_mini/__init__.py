@@ -3,7 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-HOMES = {"record": "trace", "scope": "trace", "step": "trace"}  # a module's own name would hide what it holds
+HOMES = {  # a module's own name would hide what it holds
+    "record": "trace", "scope": "trace", "step": "trace", "watch": "watching", "Watched": "watching",
+    "watchable": "looking", "unseen": "looking"}
 
 __all__ = list(HOMES)
 

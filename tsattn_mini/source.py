@@ -41,13 +41,20 @@ def calls(frame) -> tuple[Call, ...]:
     return tuple(found)
 
 
-def line_of(where: tuple[Call, ...]) -> Line | None:
-    """What the second argument of the call to `step` at `where` was computed by; None where no source can be read."""
+def line_of(where: tuple[Call, ...], whole: bool = False) -> Line | None:
+    """What the second argument of the call to `step` at `where` was computed by; None where no source can be read.
+
+    With `whole`, the call at `where` is no call to `step`: it computed the tensor itself.
+    """
     made = _call(where[0]) if where else None
+    if whole:
+        return _line(where[0], made) if made else None
     given = _argument("tensor", ("name", "tensor"), made) if made else None
     call, node = _follow(given, made, where) if given else (None, None)
-    if node is None:
-        return None
+    return None if node is None else _line(call, node)
+
+
+def _line(call: Call, node: ast.AST) -> Line:
     text = _tidy(node, _lines(call.code.co_filename))
     file = call.module.replace(".", "/") + ".py" if call.module.partition(".")[0] == "tsattn_mini" else ""
     return Line(text, file, node.lineno)

@@ -46,6 +46,7 @@ class Step:
     meaning: str | None
     version: int
     where: tuple[Call, ...] = ()
+    whole: bool = False  # whether the call that `where` is at made it, as `watch` notes it, instead of an argument
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -54,7 +55,7 @@ class Step:
     @property
     def code(self) -> Line | None:
         """The line of code that made it; None where its source cannot be read."""
-        return line_of(self.where)
+        return line_of(self.where, self.whole)
 
 
 class Trace(Mapping[str, Step]):
@@ -128,14 +129,14 @@ class Trace(Mapping[str, Step]):
                 todo += self[source].sources
         return found
 
-    def _add(self, name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None) -> None:
+    def _add(self, name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None,
+             where: tuple[Call, ...], whole: bool) -> None:
         if name in self._steps:
             raise ValueError(f"step {name!r} is already recorded; loops go inside scope(...), one per round")
         self._check_axes(name, tensor, axes)
         sources = self._origins.rename(tensor, name) if self._origins else ()
         meaning = _meanings[-1] if _meanings else None
-        where = calls(sys._getframe(2)) if self._origins else ()  # the caller of `step`; exporting looks at no frames
-        self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version, where)
+        self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version, where, whole)
 
     def _check_axes(self, name: str, tensor: Tensor, axes: str) -> None:
         words, shape = axes.split(), tuple(tensor.shape)
@@ -152,7 +153,8 @@ class Trace(Mapping[str, Step]):
     def _check_untouched(self) -> None:
         for s in self._steps.values():
             if s.tensor._version != s.version:
-                raise RuntimeError(f"step {s.name!r} was changed in place after it was named")
+                raise RuntimeError(f"step {s.name!r} was changed in place after it was named: name a clone of it, or "
+                                   "where it is watched, Watched(…, copy=True)")
 
 
 class _Origins(TorchDispatchMode):
@@ -165,9 +167,9 @@ class _Origins(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         sources = {}
-        for t in _tensors((args, kwargs)):
+        for t in tensors((args, kwargs)):
             sources.update(self.names.get(t, {}))
-        for t in _tensors(out):
+        for t in tensors(out):
             self.names[t] = {**self.names.get(t, {}), **sources}
         return out
 
@@ -178,7 +180,8 @@ class _Origins(TorchDispatchMode):
         return sources
 
 
-def _tensors(tree) -> list[Tensor]:
+def tensors(tree) -> list[Tensor]:
+    """Every tensor in nested tuples, lists and dicts."""
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
@@ -197,9 +200,26 @@ def step(name: str, tensor: Tensor, *, axes: str, eq: str | None = None, note: s
     """
     if _open:
         _check_kinds(name, tensor, axes)
-    for trace in _open:
-        trace._add("/".join([*_scopes, name]), tensor, axes, eq, note)
+        where = () if torch.compiler.is_compiling() else calls(sys._getframe(1))  # exporting looks at no frames
+        add(name, tensor, axes, eq, note, where)
     return tensor
+
+
+def add(name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None, where: tuple[Call, ...],
+        whole: bool = False) -> None:
+    """Name `tensor` in every open `record`, as `step` does, on behalf of the code that is at `where`."""
+    for trace in _open:
+        trace._add(scoped(name), tensor, axes, eq, note, where, whole)
+
+
+def scoped(name: str) -> str:
+    """The name that a step gets here: the open scopes in front."""
+    return "/".join([*_scopes, name])
+
+
+def open_traces() -> tuple[Trace, ...]:
+    """What the open `record` blocks collect into, the outermost first."""
+    return tuple(_open)
 
 
 def _check_kinds(name: str, tensor: Tensor, axes: str) -> None:
