@@ -190,9 +190,28 @@ def test_marks_of_days_and_months():
     torch.testing.assert_close(time_features(index, "MS"), torch.tensor([[2 / 11], [1]]) - 0.5)
 
 
+def test_marks_of_minutes_and_seconds_begin_with_the_clock():
+    index = pd.DatetimeIndex(["2011-03-05 00:00:59", "2011-12-11 23:45:00"])
+    hours = time_features(index, "h")
+    minutes = torch.tensor([[0], [45 / 59]]) - 0.5
+    torch.testing.assert_close(time_features(index, "15min"), torch.cat([minutes, hours], dim=-1))
+    seconds = torch.tensor([[1.0], [0]]) - 0.5
+    torch.testing.assert_close(time_features(index, "s"), torch.cat([seconds, minutes, hours], dim=-1))
+
+
+def test_marks_of_weeks_quarter_ends_and_working_days():
+    index = pd.DatetimeIndex(["2012-01-01", "2012-12-31"])  # ISO weeks 52 of 2011 and 1 of 2013
+    torch.testing.assert_close(time_features(index, "W-SUN"), torch.tensor([[0, 51 / 52], [1, 0]]) - 0.5)
+    torch.testing.assert_close(time_features(index, "QE-DEC"), torch.tensor([[0.0], [1]]) - 0.5)
+    assert torch.equal(time_features(index, "B"), time_features(index, "D"))
+    assert torch.equal(time_features(index, "ME"), time_features(index, "MS"))
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("stamps", "freq", "message"), [
-    (["2011-01-01"], "min", r"^freq: expected one of \['h', 'D', 'MS', 'QS'\], got 'min'$"),
+    (["2011-01-01"], "YS", r"^freq: expected one of \['s', 'min', 'h', 'D', .*'QE'\], got 'YS'$"),
+    (["2011-01-01"], "BME", "^freq: expected one of .* got 'BME'$"),
+    (["2011-01-01"], "H", "^freq: expected one of .* got 'H'$"),
     ([], "h", "^index: .* got DatetimeIndex of length 0$"),
     (["2011-01-01", None], "h", "^index: .* got NaT at row 1$"),
     (["2011-01-01", "2011-01-03", "2011-01-03", "2011-01-02"], "D",

@@ -1,24 +1,35 @@
 """Time marks: what the clock and the calendar say, as numbers a linear layer can read."""
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
+from pandas.tseries.frequencies import to_offset
 from torch import Tensor
 
 CYCLES = {
+    "second": lambda t: t.second / 59,
+    "minute": lambda t: t.minute / 59,
     "hour": lambda t: t.hour / 23,
     "weekday": lambda t: t.day_of_week / 6,
     "day": lambda t: (t.day - 1) / 30,
     "yearday": lambda t: (t.day_of_year - 1) / 365,
+    "week": lambda t: (t.isocalendar().week.to_numpy("float64") - 1) / 52,
     "month": lambda t: (t.month - 1) / 11,
     "quarter": lambda t: (t.quarter - 1) / 3,
 }
 
 MARKS = {
+    "s": ("second", "minute", "hour", "weekday", "day", "yearday"),
+    "min": ("minute", "hour", "weekday", "day", "yearday"),
     "h": ("hour", "weekday", "day", "yearday"),
     "D": ("weekday", "day", "yearday"),
+    "B": ("weekday", "day", "yearday"),
+    "W": ("day", "week"),
     "MS": ("month",),
+    "ME": ("month",),
     "QS": ("quarter",),
+    "QE": ("month",),
 }
 
 
@@ -26,18 +37,25 @@ def time_features(index: pd.DatetimeIndex, freq: str,
                   dtype: torch.dtype = torch.float32) -> Float[Tensor, "T K"]:
     """The marks of each time stamp, every column running over its cycle from -0.5 to 0.5.
 
-    "h"   hour of day, day of week (Monday first), day of month, day of year
-    "D"   day of week, day of month, day of year
-    "MS"  month of year
-    "QS"  quarter of year
+    "s"    second of minute, and the marks of "min"
+    "min"  minute of hour, and the marks of "h"
+    "h"    hour of day, day of week (Monday first), day of month, day of year
+    "D"    day of week, day of month, day of year; "B" the same
+    "W"    day of month, ISO week of year
+    "MS"   month of year; "ME" the same
+    "QS"   quarter of year
+    "QE"   month of year
 
-    An anchored frequency counts as its family: "QS-JAN" is "QS". The stamps may have gaps.
+    Those of s, min, h, D, B, W, ME and QE are the columns of the released forecasters, in their order; month and
+    quarter beginnings are ours. Steps without a convention, such as years or business months, are refused. An
+    anchored or multiple step counts as its family: "QS-JAN" is "QS", "15min" is "min". Any finer family may be asked
+    for on purpose: a model trained with "h" reads four marks, on 15-minute stamps too. The stamps may have gaps.
 
     Raises:
         ValueError: another frequency, no stamps, or stamps that are absent, repeated or out of order (the
             first such row is named).
     """
-    family = freq.split("-")[0]
+    family = _family(freq)
     if family not in MARKS:
         raise ValueError(f"freq: expected one of {list(MARKS)}, got {freq!r}")
     if not isinstance(index, pd.DatetimeIndex) or len(index) == 0:
@@ -50,5 +68,12 @@ def time_features(index: pd.DatetimeIndex, freq: str,
         row = int(rises.argmin()) + 1
         raise ValueError(f"index: expected strictly increasing stamps, got {index[row]} at row {row} "
                          f"right after {index[row - 1]}")
-    columns = [torch.tensor(CYCLES[name](index).to_numpy() - 0.5, dtype=dtype) for name in MARKS[family]]
+    columns = [torch.tensor(np.asarray(CYCLES[name](index)) - 0.5, dtype=dtype) for name in MARKS[family]]
     return torch.stack(columns, dim=-1)
+
+
+def _family(freq: str) -> str | None:
+    try:
+        return to_offset(freq).base.rule_code.split("-")[0]
+    except ValueError:
+        return None

@@ -18,8 +18,9 @@ class Series:
     drivers   the columns that may explain it
     units     column -> unit
     codes     column -> {number: meaning}, for columns that hold categories
-    missing   time stamps that the source lacks; their rows in `frame` are filled
+    missing   time stamps that the source lacks, or of which it lacks a value; `frame` is filled there
     filled    how they were filled, in one sentence
+    report    what was found on reading a file, a line each
 
     Raises:
         ValueError: an index without a frequency or running backwards, an empty frame, a target or driver
@@ -37,6 +38,7 @@ class Series:
     filled: str = "Nothing is missing in the source."
     missing: pd.DatetimeIndex = field(default_factory=lambda: pd.DatetimeIndex([]))
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    report: tuple[str, ...] = ()
 
     def __post_init__(self):
         index, columns = self.frame.index, list(self.frame.columns)
@@ -61,7 +63,7 @@ class Series:
 
     @property
     def observed(self) -> Bool[Tensor, " T"]:
-        """True where the source has the row, False where it was filled."""
+        """True where the source has the whole row, False where something was filled."""
         return torch.from_numpy(~self.frame.index.isin(self.missing))
 
     def tensor(self, columns: Sequence[str] | None = None,
