@@ -9,7 +9,6 @@ a value into the drawing, so that a page can update it without knowing how it wa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from math import isfinite
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.scales import brief, number, scale_of, shade, spread
+from tsattn_mini.visible import escape, visible
 
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
 LONGEST = 14  # letters of a row's name
@@ -47,8 +47,8 @@ class Table(Figure):
         for row in rows:
             if len(row) != len(header):
                 raise ValueError(f"rows: each needs {len(header)} entries like the header, got {len(row)}: {row}")
-        cells = [[str(c) for c in row] for row in rows]
-        widths = [max(len(line[i]) for line in [list(header), *cells]) for i in range(len(header))]
+        header, *cells = [[visible(str(c)) for c in row] for row in [header, *rows]]
+        widths = [max(len(line[i]) for line in [header, *cells]) for i in range(len(header))]
         line = lambda row: "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
         head = "".join(f"<th scope='col'>{escape(c)}</th>" for c in header)
         cell = lambda c: escape(c).replace(" ", "\N{NO-BREAK SPACE}") if len(c) <= WHOLE else escape(c)  # noqa: E731

@@ -1,8 +1,8 @@
 """The flow diagram of a trace: boxes for the steps, arrows for what was computed from what."""
 
-from html import escape
 
 from tsattn_mini.figures import Figure, drawn
+from tsattn_mini.visible import escape
 
 LANES = 5  # that fit between two columns
 Node = tuple[str, tuple[int, ...], tuple[str, ...]]  # axes, shape, names of the steps it was computed from

@@ -2,6 +2,10 @@
 
 import json
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -9,11 +13,13 @@ import anywidget
 import traitlets
 
 WEB = Path(__file__).parent / "web"
+NO_TEXT = re.compile("[<\ud800-\udfff]")  # what ends a script, and halves of characters, which no file can hold
+
+_alone = ContextVar("alone", default=False)
 
 
-@cache
-def front_end(name: str) -> str:
-    """The text of a front-end file below `web/`.
+def front_end_file(name: str) -> Path:
+    """Where a front-end file below `web/` lies.
 
     Raises:
         FileNotFoundError: when the bundle was not built yet.
@@ -21,7 +27,13 @@ def front_end(name: str) -> str:
     path = WEB / name
     if not path.exists():
         raise FileNotFoundError(f"{name} is missing: build the front end once with `make web`")
-    return path.read_text(encoding="utf8")
+    return path
+
+
+@cache
+def front_end(name: str) -> str:
+    """The text of `front_end_file(name)`."""
+    return front_end_file(name).read_text(encoding="utf8")
 
 
 @cache
@@ -32,12 +44,28 @@ def words(part: str) -> dict[str, str]:
 
 def embedded(data: dict) -> str:
     """JSON that may stand inside a `<script>`: nothing in it ends the element."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return NO_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def in_book() -> bool:
-    """Is this kernel run by the book build?"""
-    return bool(os.environ.get("TSATTN_BOOK"))
+    """Is this kernel run by the book build, and for a page of the book?"""
+    return bool(os.environ.get("TSATTN_BOOK")) and not _alone.get()
+
+
+@contextmanager
+def standing_alone() -> Iterator[None]:
+    """What is rendered inside is for a page of its own: no kernel answers it, and no other page lies beside it."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
+def needs_graphs() -> bool:
+    """Is what is rendered now for a page where no kernel answers?"""
+    return in_book() or _alone.get()
 
 
 class Element(anywidget.AnyWidget):

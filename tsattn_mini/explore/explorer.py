@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tsattn_mini import checks
 from tsattn_mini.explore import html
-from tsattn_mini.explore.element import Element, in_book
+from tsattn_mini.explore.element import Element, needs_graphs, standing_alone
 from tsattn_mini.explore.export import compare, export, presentable
 from tsattn_mini.explore.ids import called, claim, free
 from tsattn_mini.explore.inputs import Choice, Input, Window, plain
@@ -27,6 +27,7 @@ from tsattn_mini.explore.stepbar import GIVEN, alphabet, sources
 from tsattn_mini.figures import needs_digits, view_of
 from tsattn_mini.scales import meaning_of, number
 from tsattn_mini.trace import Trace, record
+from tsattn_mini.visible import visible
 
 MOST_GRAPHS = 8
 
@@ -85,10 +86,10 @@ class Explorer(Element):
         self._graphs = self._export()
         self._many = Many(self._graphs)
         self._claim = claim(self.id, self)
+        self._title, self._asked_for, self._letters = visible(title), asked, alphabet(trace, fn)
         first = self._read(trace)
-        page = html.explorer(self._spec(title, first, asked, trace), self._inputs, self._now, first, trace,
-                             alphabet(trace, fn))
-        super().__init__(kind="explorer", html=page, state={"inputs": self._now}, answer=_answer(first, None))
+        super().__init__(kind="explorer", html=self._drawn(trace), state={"inputs": self._now},
+                         answer=_answer(first, None))
         self.set_trait("values", first)
         self.observe(self._moved, "state")
         self.on_msg(self._asked)
@@ -109,6 +110,11 @@ class Explorer(Element):
 
     def unobserve(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
         super().unobserve(handler, names, type)
+
+    def alone(self) -> str:
+        """The explorer as HTML for a page without a kernel: its graphs inside, and its inputs where they stand now."""
+        with standing_alone():
+            return self._drawn(self._run(self._now))
 
     def close(self) -> None:
         """Stop talking to the front end and give the id free."""
@@ -220,8 +226,11 @@ class Explorer(Element):
                         "mask the rest")
             yield where, self._tensors(probe)[0], values
 
-    def _spec(self, title: str, first: dict[str, Tensor], asked: Mapping[str, Preset],
-              trace: Trace) -> dict:
+    def _drawn(self, trace: Trace) -> str:
+        first = self._read(trace)
+        return html.explorer(self._spec(first, trace), self._inputs, self._now, first, trace, self._letters)
+
+    def _spec(self, first: dict[str, Tensor], trace: Trace) -> dict:
         steps, seen = [], [first, *(self._read(self._run(moved)) for moved in self._presets.values())]
         for name, s in self._steps.items():
             states = [values[name] for values in seen]
@@ -234,12 +243,13 @@ class Explorer(Element):
             if name in self._joined:
                 steps[-1] |= {"view": "joined", "joined": self._joined[name].describe(trace)}
         return {
-            "id": self.id, "title": title or self.id, "steps": steps, "first": html.pack(first),
+            "id": self.id, "title": self._title or self.id, "steps": steps, "first": html.pack(first),
             "inputs": [{"name": n, "label": html.pretty(n), "kind": k.kind, "value": self._now[n], **k.describe()}
                        for n, k in self._inputs.items()],
-            "presets": [{"label": label, "values": self._presets[label], **p.asks()} for label, p in asked.items()],
+            "presets": [{"label": visible(label), "values": self._presets[label], **p.asks()}
+                        for label, p in self._asked_for.items()],
             "labels": self._labels,
-            "graphs": {key: html.zipped(g) for key, g in self._graphs.items()} if in_book() else {},
+            "graphs": {key: html.zipped(g) for key, g in self._graphs.items()} if needs_graphs() else {},
         }
 
 

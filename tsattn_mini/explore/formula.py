@@ -8,10 +8,11 @@ plain words before, between and after formulas. Letters beside each other are a 
 import re
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from unicodedata import decomposition, normalize
 
 from latex2mathml.converter import convert
+
+from tsattn_mini.visible import escape
 
 OPERATORS = {"=": "=", "+": "+", "-": "-", "−": "-", "/": "/", "<": "<", ">": ">", "·": r"\cdot ", "×": r"\times ",
              "*": r"\ast ", "⊙": r"\odot ", "⊕": r"\oplus ", "⊗": r"\otimes ", "∘": r"\circ ", "⋆": r"\star ",

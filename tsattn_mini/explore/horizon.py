@@ -6,7 +6,6 @@ polygon, which goes along the lower curve and comes back along the upper one, `d
 """
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import isfinite
 
 from torch import Tensor
@@ -14,6 +13,7 @@ from torch import Tensor
 from tsattn_mini.explore.element import words
 from tsattn_mini.figures import drawn, span
 from tsattn_mini.scales import number
+from tsattn_mini.visible import escape
 
 LEFT, TOP = 44, 22  # pixels beside and above a plot
 KINDS = {"future": "ts-future", "truth": "ts-truth", "particle": "ts-particle"}

@@ -6,7 +6,6 @@ no WebAssembly) they stay so and show their values, buttons are hidden, and one 
 
 from base64 import b64encode
 from gzip import compress
-from html import escape
 from math import log10
 
 from torch import Tensor
@@ -21,6 +20,7 @@ from tsattn_mini.explore.window import Window
 from tsattn_mini.figures import picture, span, unit_points
 from tsattn_mini.scales import number, shade, spread
 from tsattn_mini.trace import Trace
+from tsattn_mini.visible import escape
 
 OVERVIEW = 200  # points of a series in small
 
@@ -55,8 +55,7 @@ def explorer(spec: dict, inputs: dict[str, Input], values: dict, first: dict[str
         f"data-explorer='{escape(key)}' role='group' "
         f"aria-label='{escape(spec['title'])}'>"
         f"<p class='ts-title'>{escape(spec['title'])}</p>"
-        f"<noscript><style>.ts-live{{display:none!important}}</style>"
-        f"<p class='ts-still'>{escape(say['still'])}</p></noscript>"
+        f"<noscript><p class='ts-still'>{escape(say['still'])}</p></noscript>"
         f"<p class='ts-still' data-still hidden>{escape(say['still'])}</p>"
         f"<div class='ts-presets ts-live' role='group' aria-label='{escape(say['presets'])}'>{presets}{hint}"
         f"<span class='ts-tools'><button type='button' data-pin>{escape(words('compare')['pin'])}</button>"

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from tsattn_mini.explore.tokens import Tokens
 from tsattn_mini.explore.window import Window
+from tsattn_mini.visible import visible
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Choice:
         if len(self.options) < 2 or len(set(self.options)) != len(self.options):
             raise ValueError(f"options: expected at least two different words, got {list(self.options)}")
         for option in self.options:  # the page trims a menu's spaces, and joins words with "|" to name a graph
-            if re.search(r"^\s|\s\s|\s$|[|\t\n\r\f\v]", option, re.ASCII):
+            if re.search(r"^\s|\s\s|\s$|[|]", option, re.ASCII) or visible(option) != option:
                 raise ValueError("options: expected words parted by single spaces, none at the ends, and no '|', "
                                  f"got {option!r}")
         self.check(self.value)

@@ -13,6 +13,7 @@ from tsattn_mini.explore.inputs import Input
 from tsattn_mini.explore.joined import Joined
 from tsattn_mini.explore.presets import Preset
 from tsattn_mini.trace import Step, Trace
+from tsattn_mini.visible import visible
 
 FLOAT32 = "explorers run in float32, so convert what fn takes from outside with .float()"
 
@@ -38,6 +39,8 @@ def check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
         if not isinstance(kind, Input):
             raise ValueError(f"inputs[{name!r}]: expected Slider, Cells, Choice, Toggle, Tokens or Window, got "
                              f"{type(kind).__name__}")
+        if visible(name) != name:
+            raise ValueError(f"inputs: expected names that can be seen whole, got {name!r}")
     parameters = inspect.signature(fn).parameters.values()
     takes = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     needs = [p.name for p in parameters if p.name in takes and p.default is p.empty]
@@ -58,7 +61,7 @@ def check_shown(trace: Trace, show: Sequence[str | Joined] | None) -> list[str]:
     for name in shown:
         if name not in trace:
             raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
-        if name in ("", "__proto__"):
+        if name in ("", "__proto__") or visible(name) != name:
             raise ValueError(f"fn: expected a step name that the page can use, got {name!r}")
         if 0 in trace[name].shape:
             raise ValueError(f"fn: expected at least one entry along every axis of step {name!r}, "
@@ -87,7 +90,7 @@ def check_labels(labels: Mapping[str, Sequence[str]] | None, steps: Iterable[Ste
         for size in (n for word, n in sizes if word == axis):
             if size != len(names):
                 raise ValueError(f"labels[{axis!r}]: expected {size} names, one for each place, got {len(names)}")
-    return found
+    return {axis: [visible(name) for name in names] for axis, names in found.items()}
 
 
 def failure(where: str, error: Exception) -> ValueError:

@@ -1,12 +1,12 @@
 """The step bar of an explorer: buttons and small pictures for the chain, and what there is to say about every step."""
 
 from collections.abc import Callable, Mapping
-from html import escape
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.formula import rendered
 from tsattn_mini.explore.joined import Joined
 from tsattn_mini.trace import Step, Trace
+from tsattn_mini.visible import escape
 
 GIVEN = "in/"  # before the name of an input, where steps list what they were computed from
 THUMB = (88, 44)  # pixels of a small picture, shown at half the size

@@ -3,27 +3,17 @@
 A classic script, because a page opened from the disk can fetch nothing else.
 """
 
-import hashlib
-import json
-import re
 from pathlib import Path
 
-LARGE = 60_000  # characters of a graph, gzipped and in base64
-SPEC = re.compile(r"(?<=<script type='application/json' data-spec>).*?(?=</script>)", re.S)
 
+def move_large(body, folder):
+    """`body` with every large graph written to `folder`, and its file's name in its place."""
+    from tsattn_mini.explore.graphs import lift  # late, as Sphinx alone needs no package
 
-def move_large(body, folder, large=LARGE):
-    """`body` with every graph of more than `large` characters written to `folder` and its file's name in its place."""
-    def moved(found):
-        spec = json.loads(found[0])
-        for key, graph in spec["graphs"].items():
-            if len(graph) > large:
-                name = f"graph-{hashlib.sha256(graph.encode()).hexdigest()[:16]}.js"
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(f'self.tsattnGraph("{name}", "{graph}")\n', "ascii")
-                spec["graphs"][key] = name
-        return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return SPEC.sub(moved, body)
+    def write(name, graph):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f'self.tsattnGraph("{name}", "{graph}")\n', "ascii")
+    return lift(body, write)
 
 
 def lighten(app, pagename, templatename, context, doctree):

@@ -39,7 +39,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tsattn_mini.explore.element import in_book
+from tsattn_mini.explore.element import needs_graphs
 from tsattn_mini.explore.export import compare, export
 from tsattn_mini.explore.html import zipped
 from tsattn_mini.explore.question.draw import Draw, draw
@@ -123,7 +123,7 @@ class Drawing:
                 "compute": lambda: self.steps(tensors)[ANSWER].item()}
 
     def data(self) -> dict[str, Any]:
-        """What `web/kinds/drawn.js` draws, asks and fills; the graph itself only in the book."""
+        """What `web/kinds/drawn.js` draws, asks and fills; the graph itself only for a page without a kernel."""
         first = self._first()
         return {
             "inputs": [{"name": name, "kind": "cells", "dims": list(d.shape), "choices": d.choices, "places": d.places}
@@ -133,7 +133,7 @@ class Drawing:
             "texts": {name: inline(text) for name, text in self.texts.items()},
             "slips": [{"value": slip.value if isinstance(slip.value, str) else slip.number(),
                        "feedback": inline(slip.feedback)} for slip in self.slips.values()],
-            "graphs": {"": zipped(self._export())} if in_book() else {},
+            "graphs": {"": zipped(self._export())} if needs_graphs() else {},
         }
 
     def answered(self, numbers: Mapping[str, list[float]]) -> dict[str, bytes]:

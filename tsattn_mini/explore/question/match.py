@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.question.base import Question, computed
 from tsattn_mini.explore.question.option import Option, Pair
 from tsattn_mini.explore.question.text import inline, plain, points
+from tsattn_mini.visible import escape
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

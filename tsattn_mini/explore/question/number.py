@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import floor, inf, isfinite, log10
 from typing import Any
 
@@ -13,6 +12,7 @@ from tsattn_mini.explore.question.base import Question
 from tsattn_mini.explore.question.draw import Draw
 from tsattn_mini.explore.question.drawing import Drawing
 from tsattn_mini.explore.question.text import inline
+from tsattn_mini.visible import escape
 
 
 @dataclass(frozen=True)

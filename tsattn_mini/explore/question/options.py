@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import ClassVar
 
 from tsattn_mini.explore.question.base import Question
 from tsattn_mini.explore.question.option import Option
 from tsattn_mini.explore.question.text import inline
+from tsattn_mini.visible import escape
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

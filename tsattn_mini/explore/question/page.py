@@ -1,11 +1,11 @@
 """A question as HTML."""
 
 import json
-from html import escape
 from typing import Any
 
 from tsattn_mini.explore.element import embedded, in_book, words
 from tsattn_mini.explore.question.text import inline
+from tsattn_mini.visible import escape
 
 
 def render(question: Any) -> str:

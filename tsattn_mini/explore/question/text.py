@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from html import escape
+
+from tsattn_mini.visible import escape
 
 
 def inline(text: str) -> str:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from tsattn_mini.explore.element import words
 from tsattn_mini.explore.question.base import Question
 from tsattn_mini.explore.question.text import inline
+from tsattn_mini.visible import escape
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

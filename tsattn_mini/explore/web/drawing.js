@@ -164,6 +164,12 @@ function speak(svg, label, data, i, parts) {
   const size = data.length / parts;
   const mine = Array.from(data.slice(i * size, (i + 1) * size));
   const more = mine.length > 24 ? ` … (${mine.length} numbers)` : "";
-  const head = svg.getAttribute("aria-label").split(":")[0] || label;
+  const head = headOf(svg) || label;
   svg.setAttribute("aria-label", `${head}: ${mine.slice(0, 24).map(number).join(" ")}${more}`);
+}
+
+// What a listener hears before the numbers; a name in it may hold a colon of its own.
+export function headOf(svg) {
+  const said = svg.getAttribute("aria-label");
+  return said.slice(0, said.lastIndexOf(":"));
 }

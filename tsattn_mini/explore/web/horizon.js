@@ -1,5 +1,5 @@
 // Past and forecast in one picture (see horizon.py): a plot for each variable, whose pieces say where their numbers lie.
-import { span } from "./drawing.js";
+import { headOf, span } from "./drawing.js";
 import { number } from "./number.js";
 import { fill, words } from "./words.js";
 
@@ -21,8 +21,7 @@ export function joined(picture, plot) {
 
 export function speakJoined(picture, plot, data) {
   for (const { svg, v } of plotsOf(picture, plot)) {
-    const head = svg.getAttribute("aria-label").split(":")[0];
-    svg.setAttribute("aria-label", `${head}: ${spoken(picture.step.joined, numbers(picture, data, v))}`);
+    svg.setAttribute("aria-label", `${headOf(svg)}: ${spoken(picture.step.joined, numbers(picture, data, v))}`);
   }
 }
 

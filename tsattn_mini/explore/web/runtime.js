@@ -1,7 +1,7 @@
 // The answering side of the static book: the exported graph, run by onnxruntime-web. Nothing is loaded before
 // the first question, and one runtime serves every explorer of the page.
 import * as ort from "onnxruntime-web/wasm";
-import { addScript, home } from "./beside.js";
+import { addScript, beside, inside } from "./beside.js";
 import { gunzip, split, unzip } from "./packed.js";
 import { padded } from "./pieces.js";
 
@@ -18,8 +18,10 @@ function wake() {
 }
 
 async function wasm() {
+  const packed = inside("ort.wasm.gz");
+  if (packed) return unzip(packed);
   if (location.protocol !== "file:") {
-    const answer = await fetch(new URL("ort.wasm.gz", home));
+    const answer = await fetch(beside("ort.wasm.gz"));
     if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
     return unpacked(await answer.arrayBuffer());
   }
@@ -32,9 +34,10 @@ async function wasm() {
 const coming = {};
 self.tsattnGraph = (name, base64) => coming[name](base64);
 
-// A large graph stands in a script beside the page, and `graph` is that script's name.
+// A large graph stands in a script beside the page or in a file inside it, and `graph` is that one's name.
 function packed(graph) {
   if (!graph.endsWith(".js")) return graph;
+  if (inside(graph)) return inside(graph);
   return new Promise((resolve, reject) => {
     coming[graph] = resolve;
     addScript(graph, reject);

@@ -1,7 +1,7 @@
-// A text that scrolls, as on a phone, is a stop of Tab, so that arrow keys reach its end; one that stands whole is none.
+// A text or table that scrolls, as on a phone, is a stop of Tab, so that arrow keys reach its end; one that stands whole is none.
 export function reachable(text) {
   function look() {
-    if (text.scrollHeight > text.clientHeight + 1) text.tabIndex = 0;
+    if (text.scrollHeight > text.clientHeight + 1 || text.scrollWidth > text.clientWidth + 1) text.tabIndex = 0;
     else text.removeAttribute("tabindex");
   }
   new ResizeObserver(look).observe(text);

@@ -69,6 +69,8 @@ function nested(texts, dims) {
   return `[${Array.from({ length: dims[0] }, (_, i) => nested(texts.slice(i * size, (i + 1) * size), dims.slice(1))).join(", ")}]`;
 }
 
+// A program for tables takes what begins so for a formula, and would run it.
 function quoted(words) {
-  return /[",\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
+  const inert = /^[=+\-@\t\r]/.test(words) ? `'${words}` : words;
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }
