@@ -3,6 +3,7 @@
 A source archive carries the bundle, so that installing from one needs no Node.js.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 WEB = "tsattn_mini/explore/web"
-BUNDLE = ("book.js", "widget.js", "style.css", "ort.wasm.gz")
 PACKAGES = ("package.json", "package-lock.json")
 NODE = 20  # the oldest that the pinned packages run on
 
@@ -30,7 +30,8 @@ class FrontEnd(BuildHookInterface):
 
 def stale(root: Path) -> bool:
     """Is a file of the bundle missing, or the bundle older than a source?"""
-    if not all((root / WEB / "dist" / name).exists() for name in BUNDLE):
+    made = re.findall(r"--outfile=([^\s\"]+)", (root / "package.json").read_text("utf8"))
+    if not all((root / name).exists() for name in [*made, f"{WEB}/dist/ort.wasm.gz"]):
         return True
     sources = [path for path in (root / WEB).rglob("*") if path.is_file() and path.parent.name != "dist"]
     return is_older(root / WEB / "dist/book.js", *sources, *(root / name for name in PACKAGES))

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = "tsattn_mini/explore/web/dist"
-BUNDLE = {"book.js", "widget.js", "style.css", "ort.wasm.gz"}
+BUNDLE = {"book.js", "widget.js", "style.css", "talk.js", "talk.css", "ort.wasm.gz"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
 NO_NODE = {**os.environ, "PATH": str(ROOT / "tests")}  # a folder without programs
 
@@ -109,7 +109,7 @@ def test_what_is_packed_tells_nothing_of_the_machine(wheel):
         assert not [(name, words) for name in archive.namelist() for words in machine if words in archive.read(name)]
 
 
-def test_the_metadata_names_version_and_licences(wheel):
+def test_the_metadata_names_version_licences_and_command(wheel):
     with zipfile.ZipFile(wheel) as archive:
         read = {name.partition(".dist-info/")[2]: archive.read(name).decode()
                 for name in archive.namelist() if ".dist-info/" in name}
@@ -117,6 +117,16 @@ def test_the_metadata_names_version_and_licences(wheel):
     assert f"Version: {PROJECT['project']['version']}" in about
     assert "License-Expression: MIT AND CC-BY-4.0" in about
     assert {f"licenses/{name}" for name in PROJECT["project"]["license-files"]} <= set(read)
+    assert "tsattn-mini = tsattn_mini.cli:main" in read["entry_points.txt"]
+
+
+def test_the_command_runs_and_finds_the_lessons_that_were_installed(installed):
+    version = PROJECT["project"]["version"]
+    assert installed("tsattn-mini", "--version").stdout == f"tsattn-mini {version}\n"
+    path = Path(installed("tsattn-mini", "lessons", "open", "5", "--print").stdout.strip())
+    assert ROOT not in path.parents
+    assert path.read_bytes() == (ROOT / "lessons" / path.name).read_bytes()
+    assert "examples:" in installed("python", "-m", "tsattn_mini", "--help").stdout
 
 
 def test_every_package_that_is_imported_is_asked_for():
