@@ -163,7 +163,7 @@ def test_a_table_that_is_not_the_sinusoids_is_refused():
 @pytest.mark.parametrize(("state", "message"), [
     ({}, "expected names with tensors, got dict without entries"),
     ([torch.ones(1)], "expected names with tensors, got list"),
-    ({"model": {"weight": torch.ones(1)}}, "expected a tensor under 'model', got dict"),
+    ({"model": {"weight": 3}, "epoch": 2}, "expected names with tensors, got dict under 'model', int under 'epoch'"),
     ({"a": torch.ones(1), "b": torch.ones(1).double()},
      r"one floating dtype, got \['torch.float32', 'torch.float64'\]"),
 ])

@@ -80,7 +80,7 @@ def test_a_loaded_model_forecasts_what_the_state_dict_says(calendar):
     if calendar:
         marks, future = (torch.tensor([3, 30, 6, 23]).expand_as(m) - torch.arange(m.shape[1])[:, None] % 3
                          for m in (marks, future))
-    net = load_checkpoint(state, "autoformer", seq_len=12, label_len=3, pred_len=5, n_heads=2, moving_avg=5)
+    net = load_checkpoint(state, "autoformer", seq_len=12, label_len=3, pred_len=5, n_heads=2, moving_avg=5, factor=1)
     want = released.forecast(state, x, marks, future, H=2, label_len=3, pred_len=5, kernel=5)
     assert not net.training
     with torch.no_grad():
@@ -90,7 +90,7 @@ def test_a_loaded_model_forecasts_what_the_state_dict_says(calendar):
 def test_a_loaded_model_is_right_at_odd_lengths_unless_told_to_do_as_released():
     state = released.random_state(dtype=torch.float64)
     x, marks, future = (t.double() for t in windows(2, 13, 8, 3, 4))
-    sizes = {"seq_len": 13, "label_len": 3, "pred_len": 5, "n_heads": 2, "moving_avg": 5}
+    sizes = {"seq_len": 13, "label_len": 3, "pred_len": 5, "n_heads": 2, "moving_avg": 5, "factor": 1}
     answers = []
     for switches in ({}, autoformer.RELEASED):
         net = load_checkpoint(state, "autoformer", **sizes, **switches)
@@ -124,7 +124,8 @@ def test_replay_names_an_input_or_a_parameter_that_is_missing(name, keys):
 
 @pytest.mark.bad_input
 def test_load_checkpoint_names_what_does_not_fit():
-    state, sizes = released.random_state(), {"seq_len": 12, "label_len": 3, "pred_len": 5, "n_heads": 2}
+    state, sizes = released.random_state(), {"seq_len": 12, "label_len": 3, "pred_len": 5, "n_heads": 2,
+                                            "moving_avg": 5, "factor": 1}
     with pytest.raises(ValueError, match=r"missing key 'decoder\.norm\.layernorm\.bias'"):
         load_checkpoint({k: t for k, t in state.items() if k != "decoder.norm.layernorm.bias"}, "autoformer", **sizes)
     with pytest.raises(ValueError, match="unknown key 'tau_learner"):

@@ -15,15 +15,24 @@ from tsattn_mini.zoo.autoformer import AutoCorrelation, Autoformer, auto_correla
 OPERATOR = {"released_lags": True, "released_count": True}
 RELEASED = {**OPERATOR, "shared_in_training": True}
 
+MODEL = Autoformer
+NAMES = decomposition.NAMES
+NEEDED = {**decomposition.NEEDED, "factor": "how many delays are kept, factor · ln n of n"}
+OPTIONAL = (*decomposition.OPTIONAL, *RELEASED)
+
 STEPS = {"mean_corr": "R", "delays": "delays", "weights": "strength", "softmax_weights": "A", "V": "out"}
+
+
+def told(state: weights.State) -> dict[str, Any]:
+    """What the weights tell about the model they belong to."""
+    return library.sizes(state)
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Autoformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = library.sizes(state)
-    net = Autoformer(**weights.settings(config, decomposition.NAMES, found, decomposition.NEEDED,
-                                        (*decomposition.OPTIONAL, "factor", *RELEASED)))
+    found = told(state)
+    net = Autoformer(**weights.settings(config, NAMES, found, NEEDED, OPTIONAL))
     rules, tables = library.settle(state, found, decomposition.RULES)
     weights.transfer(state, net, rules, also=tables)
     return net

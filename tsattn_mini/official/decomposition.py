@@ -29,8 +29,9 @@ RULES = [
 ]
 NAMES = {**library.NAMES, "moving_avg": "kernel"}
 NEEDED = {"seq_len": "steps of the past", "label_len": "steps of the past in front of the decoder",
-          "pred_len": "steps to forecast", "H": "number of heads, released name n_heads"}
-OPTIONAL = ("kernel", "activation")
+          "pred_len": "steps to forecast", "H": "number of heads, released name n_heads",
+          "kernel": "steps of the moving average, released name moving_avg"}
+OPTIONAL = ("activation",)
 
 # Released name → step.
 WHOLE = {"x_enc_in": "x", "decomp_seasonal": "decomp/seasonal", "decomp_trend": "decomp/trend",

@@ -33,6 +33,7 @@ FORECASTER = [(r"^clusters\.", "cluster."), *CLUSTERS,
               (r"^head\.", "linear_head.0.")]
 UNUSED = ("mean", "std")  # of the standard normal that the released load is computed with
 
+MODEL = DUET
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V", "num_experts": "N", "hidden_size": "hidden",
          "moving_avg": "kernel", "CI": "per_variable"}
 NEEDED = {"H": "number of heads, released name n_heads", "k": "experts per window",
@@ -43,13 +44,13 @@ OPTIONAL = ("activation", "per_variable", "marks", *RELEASED)
 def load(state: Mapping[str, Any], **config: Any) -> DUET:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    net = DUET(**weights.settings(config, NAMES, _sizes(state), NEEDED, OPTIONAL))
+    net = DUET(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
     own = {name: value for name, value in net.state_dict().items() if name.startswith("draws.")}
     weights.transfer({**state, **own}, net, FORECASTER, also=[f"cluster.{name}" for name in UNUSED])
     return net
 
 
-def _sizes(state: weights.State) -> dict[str, Any]:
+def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
     return {
         **_cluster_sizes(state, "cluster.", T="seq_len"),

@@ -28,6 +28,7 @@ RULES = [
 GAINS = {"gate.k_gain": "norm1", "gate.h_gain": "norm2", "convolution.gain": "short_conv.norms"}
 OFFSETS = "multi_head_embedding.offsets"
 
+MODEL = Engram
 NAMES = {"hidden_size": "M", "hc_mult": "C", "n_head_per_ngram": "H", "kernel_size": "K", "engram_vocab_size": "sizes",
          "layer_ids": "layers", "layer_id": "layer", "pad_id": "pad", "hash_seed": "seed"}
 NEEDED = {"vocab": "[decoded text, raw token] of every token id",
@@ -36,6 +37,7 @@ NEEDED = {"vocab": "[decoded text, raw token] of every token id",
           "sizes": "least rows per head, for n-grams of 2, 3, … tokens, released name engram_vocab_size",
           "H": "heads per order, released name n_head_per_ngram",
           "pad": "the padding token's id, or None, released name pad_id"}
+OPTIONAL = ("seed",)
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Engram:
@@ -44,17 +46,14 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
     The released root in front of the sigmoid is set, since the weights were trained with it.
     """
     state = weights.plain(state)
-    found = {"M": weights.size(state, "value_proj.weight", axis=0, rank=2),
-             "C": weights.count(state, r"key_projs\.(\d+)\."),
-             "K": weights.size(state, "short_conv.conv.weight", axis=2, rank=3)}
-    settings = weights.settings(config, NAMES, found, NEEDED, ("seed",))
+    settings = weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL)
     if settings["layer"] not in settings["layers"]:
         raise ValueError(f"layer: expected one of layers={list(settings['layers'])}, got {settings['layer']}")
     hashing = _hashes(settings["vocab"], settings)[settings["layer"]]
     E = weights.size(state, "multi_head_embedding.embedding.weight", axis=1, rank=2)
-    for name, told in (("max_ngram_size", len(settings["sizes"]) + 1), ("n_embed_per_ngram", settings["H"] * E)):
-        if config.get(name, told) != told:
-            raise ValueError(f"{name}: the other settings and the weights say {told}, got {config[name]}")
+    for name, size in (("max_ngram_size", len(settings["sizes"]) + 1), ("n_embed_per_ngram", settings["H"] * E)):
+        if config.get(name, size) != size:
+            raise ValueError(f"{name}: the other settings and the weights say {size}, got {config[name]}")
     net = Engram(hashing, settings["M"], settings["C"], E, settings["K"], root=RELEASED["root"])
     offsets = net.table.offsets.flatten()
     if OFFSETS in state and not torch.equal(state[OFFSETS].flatten(), offsets):
@@ -63,6 +62,13 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
     own = {name: t for name, t in net.state_dict().items() if name.startswith("hashing.") or name == "table.offsets"}
     weights.transfer({**_gathered(state, settings["C"], settings["M"]), **own}, net, RULES, also=[OFFSETS])
     return net
+
+
+def told(state: weights.State) -> dict[str, Any]:
+    """What the weights tell about the model they belong to."""
+    return {"M": weights.size(state, "value_proj.weight", axis=0, rank=2),
+            "C": weights.count(state, r"key_projs\.(\d+)\."),
+            "K": weights.size(state, "short_conv.conv.weight", axis=2, rank=3)}
 
 
 def _hashes(vocab: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> dict[int, NgramHash]:

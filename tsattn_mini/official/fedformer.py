@@ -27,6 +27,7 @@ MATRICES = [(r"(^|\.)attend\.", r"\1inner_correlation."), (r"(^|\.)real$", r"\1w
             (r"(^|\.)imag$", r"\1weights2")]
 LAYER = [*MATRICES, *library.LAYER]
 PLACES = {"modes_enc": "encoder", "modes_dec_self": "decoder", "modes_cross_q": "cross_q", "modes_cross_kv": "cross_kv"}
+MODEL = FEDformer
 NAMES = {**decomposition.NAMES, "mode_select": "draw", "cross_activation": "cross"}
 NEEDED = {name: text for name, text in decomposition.NEEDED.items() if name != "H"}
 OPTIONAL = (*decomposition.OPTIONAL, "draw", "cross", "modes", *PLACES, *RELEASED, "released_sharing")
@@ -34,9 +35,8 @@ OPTIONAL = (*decomposition.OPTIONAL, "draw", "cross", "modes", *PLACES, *RELEASE
 
 def load(state: Mapping[str, Any], **config: Any) -> FEDformer:
     """See `tsattn_mini.official.load_checkpoint`."""
-    state = _one_matrix_per_mode(weights.plain(state))
-    found = library.sizes(state)
-    found["H"] = weights.size(state, "encoder.attn_layers.0.attention.inner_correlation.weights1", axis=1, rank=4)
+    state = weights.plain(state)
+    found, state = told(state), _one_matrix_per_mode(state)
     config = {**RELEASED, "released_sharing": _shared(state), **config}
     given = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
     given["modes"] = _modes(state, given)
@@ -44,6 +44,12 @@ def load(state: Mapping[str, Any], **config: Any) -> FEDformer:
     rules, tables = library.settle(state, found, [*MATRICES, *decomposition.RULES])
     weights.transfer(state, net, rules, also=tables, own=OWN)
     return net
+
+
+def told(state: weights.State) -> dict[str, Any]:
+    """What the weights tell about the model they belong to."""
+    first = "encoder.attn_layers.0.attention.inner_correlation.weights1"
+    return {**library.sizes(state), "H": weights.size(state, first, axis=0, rank=4)}
 
 
 def _one_matrix_per_mode(state: weights.State) -> weights.State:
@@ -58,16 +64,35 @@ def _shared(state: weights.State) -> bool:
     return all(torch.equal(state[name], state.get(layer_0, state[name])) for name, layer_0 in first.items())
 
 
-def _modes(state: weights.State, given: dict[str, Any]) -> dict[str, list[int]]:
-    """The kept bins of every place, as given; or, where the released draw had no choice, as they must have been."""
-    half = given["seq_len"] // 2
-    lengths = {"encoder": half, "decoder": (half + given["pred_len"]) // 2, "cross_q": (half + given["pred_len"]) // 2,
-               "cross_kv": half}
-    asked, low = given.pop("modes", None), given.get("draw") == "low"
-    encoder, own, cross = (weights.size(state, f"{place}.inner_correlation.weights1", 0, 4) for place in
+def undrawn(state: weights.State, given: Mapping[str, Any]) -> dict[str, str]:
+    """The lists of bins that the settings of a released state dict lack, with a word on each."""
+    if given.get("draw") == "low" or not {"seq_len", "pred_len"} <= set(given):
+        return {}
+    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state, axis=3)
+    return {name: f"which {counts[place]} of {lengths[place]} bins were drawn, a list; or mode_select='low'"
+            for name, place in PLACES.items() if name not in given and counts[place] != lengths[place]}
+
+
+def _lengths(seq_len: int, pred_len: int) -> dict[str, int]:
+    """How many bins there are to draw from in every place; the decoder's past is half the window."""
+    half = seq_len // 2
+    ahead = (half + pred_len) // 2
+    return {"encoder": half, "decoder": ahead, "cross_q": ahead, "cross_kv": half}
+
+
+def _counts(state: weights.State, axis: int) -> dict[str, int]:
+    """How many bins the matrices of every place keep, which are counted along `axis`."""
+    encoder, own, cross = (weights.size(state, f"{place}.inner_correlation.weights1", axis, 4) for place in
                            ("encoder.attn_layers.0.attention", "decoder.layers.0.self_attention",
                             "decoder.layers.0.cross_attention"))
-    counts = {"encoder": encoder, "decoder": own, "cross_q": cross, "cross_kv": encoder}
+    return {"encoder": encoder, "decoder": own, "cross_q": cross, "cross_kv": encoder}
+
+
+def _modes(state: weights.State, given: dict[str, Any]) -> dict[str, list[int]]:
+    """The kept bins of every place, as given; or, where the released draw had no choice, as they must have been."""
+    asked, low = given.pop("modes", None), given.get("draw") == "low"
+    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state, axis=0)
+    half, encoder = lengths["encoder"], counts["encoder"]
     if isinstance(asked, int) and min(asked, half) != encoder:
         raise ValueError(f"modes: the weights keep {encoder} bins of {half} in the encoder, got {asked}")
     bins = {}

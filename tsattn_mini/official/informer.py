@@ -23,6 +23,7 @@ OWN = r"index_sample$"  # drawn anew at every call of the released code, so no s
 
 DISTILLING = [(r"encoder\.distil\.(\d+)\.conv\.", r"encoder.conv_layers.\1.downConv."),
               (r"encoder\.distil\.", "encoder.conv_layers.")]
+MODEL, NAMES = Informer, library.NAMES
 NEEDED = {"seq_len": "steps of the past", "label_len": "steps of the past in front of the decoder",
           "pred_len": "steps to forecast", "H": "number of heads, released name n_heads",
           "factor": "how many keys are sampled, factor · ⌈ln n⌉ of n"}
@@ -36,16 +37,21 @@ WHOLE = {"enc_out": "enc_out", "x_dec_in": "x_dec", "dec_projection": "dec_out",
 def load(state: Mapping[str, Any], **config: Any) -> Informer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = {**library.sizes(state), "distil": weights.count(state, r"encoder\.conv_layers\.(\d+)\.") > 0}
+    found = told(state)
     given = {**RELEASED, **config}
     if "task_name" in config:
         given.setdefault("normalise", config["task_name"] == SHORT)
     if "distil" in given and found["e_layers"] == 1:  # with one layer there is nothing to halve
         del given["distil"]
-    net = Informer(**weights.settings(given, library.NAMES, found, NEEDED, OPTIONAL))
+    net = Informer(**weights.settings(given, NAMES, found, NEEDED, OPTIONAL))
     rules, tables = library.settle(state, found, [*DISTILLING, *library.FORECASTER])
     weights.transfer(state, net, rules, also=tables, own=OWN)
     return net
+
+
+def told(state: weights.State) -> dict[str, Any]:
+    """What the weights tell about the model they belong to."""
+    return {**library.sizes(state), "distil": weights.count(state, r"encoder\.conv_layers\.(\d+)\.") > 0}
 
 
 def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -18,6 +18,7 @@ FORECASTER = [(r"^embedding\.value\.", "enc_embedding.value_embedding."),
               (r"^encoder\.layers\.", "encoder.attn_layers."),
               *LAYER]
 
+MODEL = ITransformer
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V"}
 NEEDED = {"V": "number of variables, released name enc_in", "H": "number of heads, released name n_heads"}
 OPTIONAL = ("marks", "activation", "released_statistics")
@@ -33,12 +34,12 @@ WHOLE = {"x_norm": "x_norm", "enc_embedding": "embedding/tokens", "enc_out": "en
 def load(state: Mapping[str, Any], **config: Any) -> ITransformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state, config = weights.plain(state), {name: value for name, value in config.items() if name not in DECODER}
-    net = ITransformer(**weights.settings(config, NAMES, _sizes(state), NEEDED, OPTIONAL))
+    net = ITransformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
     weights.transfer(state, net, FORECASTER)
     return net
 
 
-def _sizes(state: weights.State) -> dict[str, Any]:
+def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
     return {
         "M": weights.size(state, "enc_embedding.value_embedding.weight", axis=0, rank=2),

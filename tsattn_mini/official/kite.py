@@ -32,6 +32,7 @@ SOURCE = [(r"(^|\.)barycentre\.", r"\1barycenter_mapper."), (r"(^|\.)spread\.", 
           (r"(^|\.)M$", r"\1manifold_basis"), (r"(^|\.)mix$", r"\1mix_param")]
 DEAD = re.compile(r"(^|\.)res_blocks\.|\.prior_bias$")  # stored and counted, never read by the released forward
 
+MODEL = KITE
 NAMES = {"d_model": "M", "n_heads": "H", "seq_len": "T", "horizon": "F", "pred_len": "F", "n_exo": "D",
          "use_future_exog": "future", "min_sigma": "sigma_min"}
 NEEDED = {"H": "number of heads, released name n_heads"}
@@ -44,10 +45,8 @@ WHOLE = {"input_proj": "x", "time_freq": "moment/waves", "time_emb": "moment/tim
 
 def load(state: Mapping[str, Any], **config: Any) -> KITE:
     """See `tsattn_mini.official.load_checkpoint`."""
-    state = weights.plain(state)
-    if any(name.startswith("flow_matching.") for name in state):
-        state = {name.removeprefix("flow_matching."): value for name, value in state.items()}
-    found = _sizes(state)
+    state = _inner(weights.plain(state))
+    found = told(state)
     config = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
     hidden, rank = config.pop("hidden"), config.pop("rank")
     source = {k: config.pop(k) for k in ("sigma_min", "structure_max") if k in config}
@@ -58,14 +57,21 @@ def load(state: Mapping[str, Any], **config: Any) -> KITE:
     return net
 
 
+def _inner(state: weights.State) -> weights.State:
+    """The names inside the released model's only part."""
+    if not any(name.startswith("flow_matching.") for name in state):
+        return state
+    return {name.removeprefix("flow_matching."): value for name, value in state.items()}
+
+
 def dead_parameters(state: Mapping[str, Tensor]) -> int:
     """How many numbers of a released state dict no forward pass ever reads."""
     return sum(value.numel() for name, value in state.items() if DEAD.search(name))
 
 
-def _sizes(state: weights.State) -> dict[str, Any]:
+def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
-    mapper = "barycenter_mapper.0.weight"
+    state, mapper = _inner(state), "barycenter_mapper.0.weight"
     return {**_network_sizes(state, "net."), "rank": weights.size(state, "manifold_basis", axis=1, rank=2),
             "hidden": weights.size(state, mapper, axis=0, rank=2) if mapper in state else 0}
 

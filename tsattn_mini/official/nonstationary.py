@@ -22,6 +22,7 @@ PROJECTOR = [(r"(^|\.)conv\.", r"\1series_conv."),
              (r"(^|\.)mlp\.(\d+)\.", lambda m: f"{m[1]}backbone.{2 * int(m[2])}.")]
 FORECASTER = [*library.FORECASTER, (r"^(tau|delta)_projector\.", r"\1_learner."), *PROJECTOR]
 
+MODEL = NonstationaryTransformer
 NAMES = {**library.NAMES, "p_hidden_dims": "p_hidden"}
 NEEDED = {"label_len": "steps of the past in front of the decoder", "pred_len": "steps to forecast",
           "H": "number of heads, released name n_heads"}
@@ -39,7 +40,7 @@ WHOLE = {"mean_enc": "mu", "std_enc": "sigma", "x_norm": "x_norm", "tau_logit": 
 def load(state: Mapping[str, Any], **config: Any) -> NonstationaryTransformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = _sizes(state)
+    found = told(state)
     net = NonstationaryTransformer(**weights.settings(config, NAMES, found, NEEDED, OPTIONAL))
     rules, tables = library.settle(state, found, FORECASTER)
     weights.transfer(state, net, rules, also=tables)
@@ -63,7 +64,7 @@ def released(net: NonstationaryTransformer) -> weights.State:
     return state | {f"{side}_embedding.position_embedding.pe": table.clone() for side in ("enc", "dec")}
 
 
-def _sizes(state: weights.State) -> dict[str, Any]:
+def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
     return {**library.sizes(state), "p_hidden": _hidden(state, "tau_learner."),
             "seq_len": weights.size(state, "tau_learner.series_conv.weight", axis=1, rank=3)}

@@ -19,6 +19,7 @@ FORECASTER = [(r"^patch_embedding\.value\.", "en_embedding.value_embedding."),
               (r"^exogenous_embedding\.value\.", "ex_embedding.value_embedding."),
               (r"^layers\.", "encoder.layers."), (r"^norm\.", "encoder.norm."), (r"^head\.", "head.linear."), *LAYER]
 
+MODEL = TimeXer
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V"}
 NEEDED = {"H": "number of heads, released name n_heads", "features": '"M", "MS" or "S"',
           "V": "number of variables, released name enc_in"}
@@ -34,7 +35,7 @@ LAYER_TOGETHER = {"norm1": "norm1", "ffn": "ffn", "out": "norm3"}
 def load(state: Mapping[str, Any], **config: Any) -> TimeXer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state, config = weights.plain(state), {name: value for name, value in config.items() if name not in DECODER}
-    found = _sizes(state)
+    found = told(state)
     config = weights.settings(PATCHES | config, NAMES, found, NEEDED, OPTIONAL)
     net = TimeXer(**{**config, "use_norm": bool(config.get("use_norm", True))})  # 0 or 1 in the released settings
     weights.check_table(state, TABLE, sinusoids(library.POSITIONS, found["M"]))
@@ -42,9 +43,11 @@ def load(state: Mapping[str, Any], **config: Any) -> TimeXer:
     return net
 
 
-def _sizes(state: weights.State) -> dict[str, Any]:
+def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
+    targets = weights.size(state, "en_embedding.glb_token", axis=1, rank=4)
     return {
+        **({"V": targets, "features": "M"} if targets > 1 else {}),  # with "MS" and "S" there is one
         "M": weights.size(state, "en_embedding.value_embedding.weight", axis=0, rank=2),
         "patch_len": weights.size(state, "en_embedding.value_embedding.weight", axis=1, rank=2),
         "seq_len": weights.size(state, "ex_embedding.value_embedding.weight", axis=1, rank=2),

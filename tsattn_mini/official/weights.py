@@ -123,9 +123,9 @@ def settings(given: Mapping[str, Any], names: Mapping[str, str], found: Mapping[
             config[known[name]] = value
         elif _comparable(value) != _comparable(found[known[name]]):
             raise ValueError(f"{name}: the weights say {found[known[name]]}, got {value}")
-    for name, meaning in needed.items():
-        if name not in config:
-            raise ValueError(f"{name}: no weight tells it, so it must be given: {meaning}")
+    if missing := [f"{name}: no weight tells it, so it must be given: {meaning}"
+                   for name, meaning in needed.items() if name not in config]:
+        raise ValueError("; ".join(missing))
     return config
 
 
