@@ -37,6 +37,11 @@ def test_what_is_there_is_not_touched():
     assert complete.observed.all()
 
 
+def test_zero_fills_at_both_ends():
+    series = read("date,x\n2024-01-01,\n2024-01-02,5\n2024-01-03,\n", missing="zero")
+    assert series.frame.x.tolist() == [0, 5, 0]
+
+
 def test_one_column_with_a_blank_in_the_middle():
     series = read("x\n1\n\n3\n\n", freq="D", missing="interpolate")
     assert series.frame.x.tolist() == [1, 2, 3]

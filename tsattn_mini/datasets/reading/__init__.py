@@ -34,7 +34,7 @@ def read_csv(path: str | Path, *, target: str | None = None, date: str | Sequenc
                  file without times it says that the rows are to be counted, from 2000-01-01 on
     columns      the columns to read (`target` comes along); left out, all
     missing      "refuse"; or fill: "interpolate" (linear in time), "last" (the value before), "zero". A category always
-                 repeats the last one. Nothing is filled beyond the first value, nor by "interpolate" beyond the last
+                 repeats the last one. Only "zero" fills before the first value, and "interpolate" not after the last
     date_format  like "%d/%m/%Y %H:%M"; needed where day and month could be swapped
     encoding     left out: by its mark, else UTF-8, else Latin-1, which is told
 
