@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-from time import perf_counter
 
 import pytest
 
@@ -41,12 +40,9 @@ def test_help_loads_neither_torch_nor_pandas():
 
 
 def test_help_comes_at_once():
-    took = []
-    for _ in range(5):
-        start = perf_counter()
-        assert run("--help").returncode == 0
-        took.append(perf_counter() - start)
-    assert min(took) < 0.5, took
+    before = sum(os.times()[2:4])
+    assert run("--help").returncode == 0
+    assert sum(os.times()[2:4]) - before < 0.5  # seconds of a processor, so that a busy machine does not count
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], [], ["quiz", "--number", "three"], ["lessons", "--nope"]])
