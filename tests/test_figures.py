@@ -1,11 +1,15 @@
 import math
 import re
+import struct
+import zlib
+from base64 import b64decode
 
 import pytest
 import torch
 
 from tsattn_mini.figures import Table, bars, brief, heat, lines, number, picture, scale_of, shade, spread, view_of
 from tsattn_mini.flow import flow_chart
+from tsattn_mini.pixels import image, rgb
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -137,3 +141,39 @@ def test_a_flow_chart_runs_down_and_puts_what_comes_from_nowhere_beside_its_use(
 def test_a_short_cell_of_a_table_stays_in_one_line_and_prose_may_break():
     html = Table(("model", "what"), [("1.398 ± 0.004", "a sentence that may break")])._repr_html_()
     assert "<td>1.398\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.004</td><td>a sentence that may break</td>" in html
+
+
+def test_many_cells_are_one_image_with_a_pixel_for_each_number():
+    x = torch.linspace(-1, 1, 40 * 33).reshape(40, 33)
+    assert view_of("L S", x.shape) == "map"
+    assert view_of("L S", (32, 32)) == "heat"
+    html = picture(torch.stack([x, -x]), "H L S", label="A", view="map", scale="signed", labels={"H": ["one", "two"]})
+    assert html.count("<svg") == html.count("<image") == 2
+    assert "ts-cell" not in html
+    assert "H two" in html
+    first, second = re.findall("href='data:image/png;base64,([^']+)'", html)
+    assert pixels(first)[0][0] == [74, 144, 226]
+    assert pixels(first)[-1][-1] == pixels(second)[0][0] == [240, 138, 36]
+    assert (len(pixels(first)), len(pixels(first)[0])) == x.shape
+
+
+def test_an_image_is_coloured_as_cells_are():
+    x = torch.tensor([[0.0, 0.5, 1.0], [0.25, torch.nan, torch.inf]])
+    for scale in ("unit", "gate", "signed"):
+        found = pixels(image(x, scale, 2.0).partition(",")[2])
+        assert found == [[list(bytes.fromhex(rgb(shade(v, scale, 2.0))[1:])) for v in row] for row in x.tolist()]
+
+
+def pixels(png):
+    """The rows of an image as lists of [red, green, blue], read without the code that wrote it."""
+    data, found, at = b64decode(png), b"", 8
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", data[at + 8:at + 16])
+        if kind == b"IDAT":
+            found += data[at + 8:at + 8 + size]
+        at += 12 + size
+    raw = zlib.decompress(found)
+    rows = [raw[i * (1 + 3 * width) + 1:(i + 1) * (1 + 3 * width)] for i in range(height)]
+    return [[list(row[3 * j:3 * j + 3]) for j in range(width)] for row in rows]

@@ -55,8 +55,21 @@ def test_the_series_is_in_the_graph_and_a_page_sends_the_start():
     ex.close()
 
 
+def test_places_with_stamps_are_told_by_them():
+    stamps = [f"day {i}" for i in range(40)]
+    ex = Explorer(lambda x: step("x", x, axes="T V"), {"x": Window(SERIES, 8, 3, stamps=stamps)}, title="Stamped")
+    assert "data-stretch>day 3 … day 10<" in ex.html
+    assert '"stamps":["day 0","day 1",' in ex.html
+    ex.close()
+    one = Explorer(lambda x: step("x", x, axes="T V"), {"x": Window(SERIES, 1, 3, stamps=stamps)}, title="One")
+    assert "data-stretch>day 3<" in one.html
+    one.close()
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("make", "message"), [
+    (lambda: Window(SERIES, 8, stamps=["a"]), "stamps: expected 40 words, one for each place .* got 1 of .'a'."),
+    (lambda: Window(SERIES, 8, stamps=[1] * 40), "stamps: expected 40 words"),
     (lambda: Window([1.0, 2.0], 1), "series: expected a torch tensor, got list"),
     (lambda: Window(torch.zeros(2, 2, 2), 1), r"series: expected one or two axes .* got shape \(2, 2, 2\)"),
     (lambda: Window(torch.zeros(0), 1), "series: expected one or two axes .* at least one entry"),

@@ -10,17 +10,18 @@ a value into the drawing, so that a page can update it without knowing how it wa
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isfinite
+from math import isfinite, prod
 
 import torch
 from torch import Tensor
 
+from tsattn_mini.pixels import image, rgb
 from tsattn_mini.scales import brief, number, scale_of, shade, spread
 from tsattn_mini.visible import escape, visible
 
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
 LONGEST = 14  # letters of a row's name
-ZERO, WARM, COOL = (245, 245, 242), (240, 138, 36), (74, 144, 226)
+MOST_CELLS = 1024  # a grid of more cells is one image, a pixel for each number
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,11 +75,13 @@ def lines(x: Tensor, axes: str, *, title: str = "") -> Figure:
 
 
 def view_of(axes: str, shape: Sequence[int]) -> str:
-    """The picture that fits: `"lines"` along one of `CURVE_AXES`, `"bars"` for one other axis, else `"heat"`."""
-    words = [a for a, n in zip(axes.split(), shape, strict=True) if n > 1]
+    """The picture that fits: `"lines"` along one of `CURVE_AXES`, `"bars"` for one other axis, else `"heat"`, or
+    `"map"` where a grid has more than `MOST_CELLS` cells."""
+    kept = [(a, n) for a, n in zip(axes.split(), shape, strict=True) if n > 1]
+    words, sizes = [a for a, _ in kept], [n for _, n in kept]
     if len(words) in (1, 2) and sum(w in CURVE_AXES for w in words) == 1:
         return "lines"
-    return "bars" if len(words) == 1 else "heat"
+    return "bars" if len(words) == 1 else "map" if prod(sizes[-2:]) > MOST_CELLS else "heat"
 
 
 def needs_digits(x: Tensor) -> bool:
@@ -112,9 +115,11 @@ def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str,
         return _lines(values, words, label, names)
     top = spread(values)
     grids = product(*(range(n) for n in values.shape[:-2]))
-    return "".join(_grid(values[at], words[-2:], label, ", ".join(
-        f"{w} {n[i]}" for w, n, i in zip(words[:-2], names, at, strict=False)), scale, top, view == "digits",
-        names[-2:]) for at in grids)
+    named = ((at, ", ".join(f"{w} {n[i]}" for w, n, i in zip(words[:-2], names, at, strict=False))) for at in grids)
+    if view == "map":
+        return "".join(_map(values[at], words[-2:], label, name, scale, top, names[-2:]) for at, name in named)
+    return "".join(_grid(values[at], words[-2:], label, name, scale, top, view == "digits", names[-2:])
+                   for at, name in named)
 
 
 def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> Figure:
@@ -164,23 +169,41 @@ def _grid(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, to
             text = (f"<text x='{left + (j + .5) * w:g}' y='{up + (i + .5) * h + 4:g}'>{write(v)}</text>"
                     if w >= 24 else "")
             out.append(f"<g class='ts-cell'><rect style='--v:{on:.3g}' x='{left + j * w}' y='{up + i * h}' "
-                       f"width='{w - 1}' height='{h - 1}' fill='{_rgb(on)}'/>{text}</g>")
+                       f"width='{w - 1}' height='{h - 1}' fill='{rgb(on)}'/>{text}</g>")
     meaning = " ts-gate" if scale == "gate" else ""
     return drawn(f"heat{size}{meaning}", left + x.shape[1] * w + 4, up + x.shape[0] * h + 2,
                 _spoken(f"{label} {name}".strip(), x), "".join(out))
+
+
+def _map(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top: float,
+         names: Sequence[Sequence[str]]) -> str:
+    """Many cells as one image: no numbers, and names at the ends of both axes alone."""
+    (rows, columns), (down, across) = x.shape, names
+    size = max(2, min(7, 384 // max(rows, columns)))
+    wide, high, up = columns * size, rows * size, 34 if name else 18
+    left = 14 + 6 * min(LONGEST, max(len(down[0]), len(down[-1]), len(words[0])))
+    row = lambda i, text: _tick(left / 2, up + i * size + 4, _cut(text, LONGEST))  # noqa: E731
+    inside = (f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>" * bool(name)
+              + row(1, down[0]) + row(rows / 2, words[0]) + row(rows - 1, down[-1])
+              + f"<g transform='translate({left} {up}) scale({size})'><image width='{columns}' height='{rows}' "
+              f"preserveAspectRatio='none' image-rendering='pixelated' href='{image(x, scale, top)}'/></g>"
+              + "".join(_tick(left + at * wide, up - 5, _cut(text, wide // 18))
+                        for at, text in ((.08, across[0]), (.5, words[1]), (.92, across[-1]))))
+    meaning = " ts-gate" if scale == "gate" else ""
+    return drawn(f"heat ts-map{meaning}", left + wide + 4, up + high + 2, _spoken(f"{label} {name}".strip(), x), inside)
 
 
 def _cut(name: str, room: int) -> str:
     return name if len(name) <= room else name[:max(1, room - 1)] + "…"
 
 
-def _rgb(on: float) -> str:
-    end = WARM if on > 0 else COOL
-    return "#" + "".join(f"{round(z + (e - z) * abs(on)):02x}" for z, e in zip(ZERO, end, strict=True))
-
-
 def _tick(x: float, y: float, text: str) -> str:
     return f"<text class='ts-tick' x='{x:g}' y='{y:g}'>{escape(text)}</text>"
+
+
+def _inward(text: str) -> float:
+    """How far a long word at the end of an axis moves inside, so that it is not cut."""
+    return max(0, 2.8 * len(text) - 12)
 
 
 def _bars(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
@@ -190,7 +213,7 @@ def _bars(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
     for i, v in enumerate(x.tolist()):
         on = shade(v, "signed", top)
         out.append(f"<rect class='ts-bar' x='{i + .12:g}' y='{min(on, 0):.3g}' width='.76' height='{abs(on):.3g}' "
-                   f"fill='{_rgb(1)}'/>")
+                   f"fill='{rgb(1)}'/>")
     inside = (f"<g transform='translate(4 {half + 18}) scale({w} {-half})'>{''.join(out)}</g>"
               f"<line class='ts-zero' x1='4' x2='{4 + n * w}' y1='{half + 18}' y2='{half + 18}'/>")
     return _barred(x, f"{label} along {word}", names, 2 * half, inside)
@@ -205,7 +228,7 @@ def _fitted(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
     for i, v in enumerate(x.double().tolist()):
         on = v / size if isfinite(v) else 0.0
         out.append(f"<rect class='ts-bar' x='{i + .12:g}' y='{min(on, 0) - low / size:.3g}' width='.76' "
-                   f"height='{abs(on):.3g}' fill='{_rgb(1)}'/>")
+                   f"height='{abs(on):.3g}' fill='{rgb(1)}'/>")
     inside = (f"<g transform='translate(4 {height + 18}) scale({_bar_width(n)} {-height})'>{''.join(out)}"
               f"<line class='ts-zero' x1='0' x2='{n}' y1='{-low / size:.3g}' y2='{-low / size:.3g}' "
               "vector-effect='non-scaling-stroke'/></g>")
@@ -253,7 +276,8 @@ def _lines(values: Tensor, words: Sequence[str], label: str, names: Sequence[Seq
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
               f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
-              + _tick(left, height + 25, times[0]) + _tick(left + width, height + 25, times[-1])
+              + _tick(left + _inward(times[0]), height + 25, times[0])
+              + _tick(left + width - _inward(times[-1]), height + 25, times[-1])
               + _tick(left + width / 2, height + 25, word) + legend)
     spoken = _spoken(f"{label} along {word}", x)
     return drawn("lines", left + width + 12, height + (46 if legend else 30), spoken, inside)

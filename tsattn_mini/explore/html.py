@@ -99,7 +99,7 @@ def zipped(data: bytes) -> str:
 
 def _figure(step: dict, x: Tensor, labels: dict[str, list[str]]) -> str:
     size = " × ".join(f"{a} {n}" for a, n in zip(step["axes"].split(), x.shape, strict=True) if n > 1)
-    signed = step["view"] == "heat" and step["scale"] == "signed"
+    signed = step["view"] in ("heat", "map") and step["scale"] == "signed"
     top = f"{escape(words('explorer')['top'])} <span data-top>± {number(spread(x))}</span>"
     scale = f"<span class='ts-top'>{top}</span>" if signed else ""
     svg = picture_of(step, x, labels)
@@ -171,7 +171,7 @@ def _window(at: str, name: str, kind: Window, start: int) -> str:
             f"<input type='range' id='{at}' min='0' max='{kind.last}' step='1' value='{start}' autocomplete='off'>"
             f"<input type='text' class='ts-number' inputmode='numeric' value='{start}' autocomplete='off' "
             f"aria-label='{escape(say['start'].format(name=pretty(name)))}'>"
-            f"<span class='ts-axes' data-stretch>{start} … {start + kind.length - 1}</span></div>")
+            f"<span class='ts-axes' data-stretch>{escape(kind.stretch(start))}</span></div>")
 
 
 def _field(value: float, kind: Slider | Cells, label: str, style: str = "") -> str:

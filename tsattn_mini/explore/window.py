@@ -1,6 +1,8 @@
 """A handle that looks at one stretch of a long series: `fn` gets the stretch, the reader moves where it starts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from reprlib import repr as short
 from typing import Any, ClassVar
 
 import torch
@@ -20,12 +22,15 @@ class Window:
         length: places in the window, at least 1 and fewer than the series has.
         start: where the window first stands.
         drawn: how many variables are drawn small, from the first on; at most 6. Time marks, say, need no curve.
+        stamps: a word for each place of the series, such as its date; the page then says where the window begins
+            and ends by these.
     """
 
     series: Float[Tensor, "T ..."]
     length: int
     start: int = 0
     drawn: int = 6
+    stamps: Sequence[str] | None = None
     kind: ClassVar[str] = "window"
 
     def __post_init__(self) -> None:
@@ -43,6 +48,10 @@ class Window:
             raise ValueError(f"length: expected a whole number from 1 to {len(self.series) - 1}, got {self.length!r}")
         if not _whole(self.drawn) or not 1 <= self.drawn <= 6:
             raise ValueError(f"drawn: expected a whole number from 1 to 6, got {self.drawn!r}")
+        if self.stamps is not None and (len(self.stamps) != len(self.series)
+                                        or not all(isinstance(s, str) for s in self.stamps)):
+            raise ValueError(f"stamps: expected {len(self.series)} words, one for each place of the series, "
+                             f"got {len(self.stamps)} of {short(self.stamps)}")
         object.__setattr__(self, "start", self.check(self.start, "start"))
 
     @property
@@ -71,8 +80,16 @@ class Window:
     def probes(self) -> list[int]:
         return [0, self.last]
 
+    def stretch(self, start: int) -> str:
+        """Where the window at `start` begins and ends, in words."""
+        begin, end = start, start + self.length - 1
+        if not self.stamps:
+            return f"{begin} … {end}"
+        return self.stamps[begin] if self.length == 1 else f"{self.stamps[begin]} … {self.stamps[end]}"
+
     def describe(self) -> dict:
-        return {"min": 0, "max": self.last, "log": False, "integer": True, "length": self.length}
+        stamps = {"stamps": list(self.stamps)} if self.stamps else {}
+        return {"min": 0, "max": self.last, "log": False, "integer": True, "length": self.length, **stamps}
 
 
 def _whole(value: Any) -> bool:

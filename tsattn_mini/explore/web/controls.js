@@ -35,12 +35,13 @@ function slider(box, input, set, tell) {
 // A slider over the start of a window, which is shown on the series in small.
 function stretch(box, input, set, tell) {
   const part = box.querySelector(".ts-stretch"), said = box.querySelector("[data-stretch]"), start = slider(box, input, set, tell);
+  const stamp = (place) => input.stamps?.[place] ?? place;
   return {
     ...start,
     show(value) {
       start.show(value);
       part.setAttribute("x", value / (input.max + input.length));
-      said.textContent = `${value} … ${value + input.length - 1}`;
+      said.textContent = input.stamps && input.length === 1 ? stamp(value) : `${stamp(value)} … ${stamp(value + input.length - 1)}`;
       box.querySelector("input").setAttribute("aria-valuetext", said.textContent);
     },
   };

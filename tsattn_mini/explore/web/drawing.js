@@ -1,5 +1,6 @@
 // Puts new numbers into a picture that Python has laid out (see figures.py): nothing here knows a formula.
 import { joined, speakJoined } from "./horizon.js";
+import { map } from "./map.js";
 import { brief, number } from "./number.js";
 
 const BAND = 36; // cells of a heat map that are drawn in one go
@@ -13,7 +14,7 @@ export function drawing(picture) {
   const curves = curvesOf(plot);
   const inOrder = view === "lines" ? along(curves) : (data) => data;
   picture.curves = curves;
-  picture.parts = { heat, digits: heat, bars, lines, joined }[view](picture, plot);
+  picture.parts = { heat, digits: heat, map, bars, lines, joined }[view](picture, plot);
   picture.speak = view === "joined" ? (_, data) => speakJoined(picture, plot, data) : (label, data) => svgs.forEach((svg, i) => speak(svg, label, inOrder(data), i, svgs.length));
   return picture;
 }

@@ -3,6 +3,7 @@ import { able } from "./able.js";
 import { compare } from "./compare.js";
 import { drawing } from "./drawing.js";
 import { influence } from "./influence.js";
+import { maps } from "./map.js";
 import { messages } from "./message.js";
 import { painter } from "./painter.js";
 import { presets } from "./presets.js";
@@ -10,7 +11,7 @@ import { steps } from "./steps.js";
 import { makeStore } from "./store.js";
 import { take } from "./take.js";
 
-const FEATURES = [presets, steps, compare, influence, take]; // each gets the stage, and finds its own part of the element
+const FEATURES = [presets, steps, maps, compare, influence, take]; // each gets the stage, and finds its own part of the element
 
 export function mountExplorer(element, backendFor, ...more) {
   const spec = JSON.parse(element.querySelector("[data-spec]").textContent);

@@ -1,6 +1,7 @@
 // Choosing one number of a picture: by pointer, by touch, or with Tab and the arrow keys; and its value under the pointer.
 import { span } from "./drawing.js";
 import { joinedGround as joined } from "./horizon.js";
+import { mapGround as map } from "./map.js";
 import { fill, words } from "./words.js";
 import { ravel, unravel } from "./where.js";
 
@@ -76,7 +77,7 @@ export function pick(pictures, { look, choose, drop }) {
 // Where numbers stand in one picture: `find(event)`, `frame(path, i, class)`, `move(i, key)`.
 function ground(picture) {
   const { step, figure } = picture, plot = figure.querySelector(".ts-plot");
-  const places = { heat, digits: heat, bars, lines, joined }[step.view](picture, plot);
+  const places = { heat, digits: heat, map, bars, lines, joined }[step.view](picture, plot);
   const kept = step.dims.map((n, axis) => axis).filter((axis) => step.dims[axis] > 1);
   const across = kept.at(places.across ?? -1);
   const down = kept.filter((axis) => axis !== across).at(-1), deep = kept.filter((axis) => axis !== across && axis !== down).at(-1);

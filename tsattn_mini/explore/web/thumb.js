@@ -1,11 +1,12 @@
 // The chain in small: every shown step as a picture without numbers, drawn whenever the hand rests.
-import { shade, span, spread } from "./drawing.js";
+import { span, spread } from "./drawing.js";
 import { joinedThumb as joined } from "./horizon.js";
+import { inks, pixels } from "./map.js";
 import { number } from "./number.js";
 
 export function thumbs({ element, pictures, values, ready, on }, canvases) {
   const draw = () => {
-    const ink = inks(element);
+    const ink = { ...inks(element), ...lineInks(element) };
     pictures.forEach((picture, i) => thumb(canvases[i], picture, values()[picture.step.name], ink));
   };
   on("rest", draw);
@@ -26,14 +27,8 @@ function thumb(canvas, picture, data, ink) {
 function grid(pen, { width, height }, data, { step: { dims }, scale }, ink) {
   const [rows, columns] = [dims.at(-2) ?? 1, dims.at(-1) ?? 1];
   const grids = data.length / rows / columns, top = spread(data);
-  const image = new ImageData(grids * columns, rows);
-  data.forEach((v, i) => {
-    const row = Math.floor(i / columns) % rows, column = Math.floor(i / columns / rows) * columns + (i % columns);
-    const on = shade(v, scale, top), end = on < 0 ? ink.cool : scale === "gate" ? ink.gate : ink.warm;
-    image.data.set([0, 1, 2].map((c) => ink.zero[c] + (end[c] - ink.zero[c]) * Math.abs(on)).concat(255), 4 * (row * image.width + column));
-  });
-  const small = new OffscreenCanvas(image.width, rows);
-  small.getContext("2d").putImageData(image, 0, 0);
+  const small = new OffscreenCanvas(grids * columns, rows), pad = small.getContext("2d"), size = rows * columns;
+  for (let g = 0; g < grids; g++) pad.putImageData(pixels(data.slice(g * size, (g + 1) * size), columns, scale, top, ink), g * columns, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(small, 0, 0, width, height);
 }
@@ -68,10 +63,8 @@ function lines(pen, { width, height }, data, { curves }, ink) {
   });
 }
 
-// The colours of the theme, those of heat maps as red, green and blue.
-function inks(element) {
-  const theme = getComputedStyle(element);
-  const colour = (name) => theme.getPropertyValue(`--ts-${name}`).trim();
-  const parts = (name) => [1, 3, 5].map((at) => parseInt(colour(name).slice(at, at + 2), 16));
-  return { text: colour("fg"), zero: parts("zero"), warm: parts("warm"), gate: parts("gate"), cool: parts("cool"), curves: [0, 1, 2, 3, 4, 5].map((k) => colour(`curve${k}`)) };
+// The theme's colours of words and curves.
+function lineInks(element) {
+  const theme = getComputedStyle(element), colour = (name) => theme.getPropertyValue(`--ts-${name}`).trim();
+  return { text: colour("fg"), curves: [0, 1, 2, 3, 4, 5].map((k) => colour(`curve${k}`)) };
 }
