@@ -172,6 +172,17 @@ def test_the_table_has_a_row_per_step():
     assert "<td>L\N{NO-BREAK SPACE}E</td>" in trace.table()._repr_html_()
 
 
+def test_a_record_that_does_not_follow_has_the_same_steps_and_no_arrows():
+    x = torch.ones(2, 3)
+    with record() as trace, record(follow=False) as light:
+        chain(x)
+    assert {name: s.tensor for name, s in light.items()} == {name: s.tensor for name, s in trace.items()}
+    assert trace["c"].sources == ("a", "b")
+    assert all(s.sources == () and s.code is None for s in light.values())
+    with pytest.raises(RuntimeError, match="step 'x' was changed in place"), record(follow=False):
+        step("x", torch.zeros(2), axes="L").add_(1)
+
+
 def test_the_flow_follows_the_computation_not_the_order():
     with record() as trace:
         chain(torch.ones(2, 3))

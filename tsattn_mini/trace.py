@@ -230,8 +230,12 @@ def _check_kinds(name: str, tensor: Tensor, axes: str) -> None:
 
 
 @contextmanager
-def record() -> Iterator[Trace]:
+def record(follow: bool = True) -> Iterator[Trace]:
     """Collect every `step` that runs inside the block.
+
+    Args:
+        follow: note what every step was computed from, and by which line. Without it the trace has no arrows and no
+            lines of code, and the run takes a fraction of the time.
 
     Raises:
         RuntimeError: on exit, when a step was edited in place after it was named; on entry, in inference
@@ -241,7 +245,7 @@ def record() -> Iterator[Trace]:
     if not exporting and torch.is_inference_mode_enabled():
         raise RuntimeError("record() needs torch.no_grad() instead of torch.inference_mode(): "
                            "inference tensors carry no version to notice in-place edits by")
-    origins = None if exporting else _Origins()
+    origins = _Origins() if follow and not exporting else None
     trace = Trace(origins)
     _open.append(trace)
     try:

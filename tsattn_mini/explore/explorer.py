@@ -73,7 +73,7 @@ class Explorer(Element):
         asked = {label: p if isinstance(p, Preset) else Preset(p) for label, p in (presets or {}).items()}
         self._presets = {label: self._merge(p.values, self._now, f"presets[{label!r}]") for label, p in asked.items()}
         try:
-            trace = self._run(self._now)
+            trace = self._run(self._now, follow=True)
         except Misjoined:
             raise
         except Exception as error:
@@ -143,9 +143,9 @@ class Explorer(Element):
         options = {name: state[name] for name, kind in self._inputs.items() if isinstance(kind, Choice)}
         return {n: k.tensor(state[n]) for n, k in self._inputs.items() if n not in options}, options
 
-    def _run(self, state: Mapping[str, Any]) -> Trace:
+    def _run(self, state: Mapping[str, Any], follow: bool = False) -> Trace:
         tensors, options = self._tensors(state)
-        with torch.no_grad(), warnings.catch_warnings(), record() as trace:
+        with torch.no_grad(), warnings.catch_warnings(), record(follow) as trace:
             warnings.simplefilter("ignore")  # a NaN or an empty row is seen, and said, on the picture
             for name, tensor in tensors.items():
                 trace.follow(GIVEN + name, tensor)
@@ -262,7 +262,7 @@ class _Values(dict):
 
 def _whole(fn: Callable, inputs: Mapping[str, Input], joined: Collection[Joined], **given: Any) -> None:
     """`fn` with the stretch of the series where a `Window` says only where it starts, and what is joined after it."""
-    with record() if joined else nullcontext() as steps:
+    with record(follow=False) if joined else nullcontext() as steps:
         fn(**{name: inputs[name].cut(x) if isinstance(inputs[name], Window) else x for name, x in given.items()})
     for entry in joined:
         entry.join(steps)

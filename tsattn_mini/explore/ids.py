@@ -1,6 +1,7 @@
 """An explorer's id is unique on its page, so two of one id are an error where the second is made."""
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from weakref import ref
 
@@ -35,6 +36,12 @@ def claim(id: str, element: Any) -> Claim:
                          "give one of them another title or id=")
     _taken[id] = mine
     return mine
+
+
+def unused(id: str) -> str:
+    """`id`, or the first of `id-2`, `id-3`, … that no element of this kernel has."""
+    names = (f"{id}-{n}" if n > 1 else id for n in count(1))
+    return next(name for name in names if name not in _taken)
 
 
 def called(id: str) -> Any:
