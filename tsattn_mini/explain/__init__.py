@@ -1,0 +1,43 @@
+"""What a page says of a loaded model: what it is, one forward pass with handles, and what modulates it over time.
+
+`explorers(model, series)` gives the blocks of a page that `explore.page.write` writes. Each model has a file here
+with its `blocks`; the class of the model finds it. A model of up to a million weights goes into the page whole, so that
+the reader may move the window; of a larger one a page holds what enters its attentions, for a few windows.
+"""
+
+import copy
+
+import pandas as pd
+from torch import nn
+
+from tsattn_mini.datasets import Series
+from tsattn_mini.explain import nonstationary
+from tsattn_mini.explain.parts import Block
+from tsattn_mini.nonstationary import NonstationaryTransformer
+
+FORECASTERS = {NonstationaryTransformer: nonstationary}
+
+
+def explorers(model: nn.Module, series: Series, *, start: int | str | pd.Timestamp | None = None,
+              scaled: bool = True) -> list[Block]:
+    """The blocks of a page that explains `model` on `series`: words, tables, figures and explorers.
+
+    Args:
+        model: as `official.load_checkpoint` gives it; it is not changed.
+        series: of as many columns as the weights read, the target among them (see `datasets.read_csv`).
+        start: the row or the date at which the first window begins; the last window of the series when left out.
+        scaled: z-score every column with mean and deviation of the first 70 % of the rows, as the released training
+            code does; False leaves the numbers as they are.
+
+    Raises:
+        ValueError: a model of another class, columns or time marks that do not fit its weights, too few rows, or a
+            `start` outside.
+    """
+    explain = next((part for kind, part in FORECASTERS.items() if isinstance(model, kind)), None)
+    if explain is None:
+        known = ", ".join(kind.__name__ for kind in FORECASTERS)
+        raise ValueError(f"model: expected one of {known}, got {type(model).__name__}")
+    if not isinstance(series, Series):
+        raise ValueError(f"series: expected a Series, as read_csv gives it, got {type(series).__name__}")
+    model = copy.deepcopy(model).float().eval()
+    return explain.blocks(model, explain.rows(model, series, start, scaled))
