@@ -24,7 +24,7 @@ from tsattn_mini.official import (
     weights,
 )
 from tsattn_mini.official.reading import Found, read
-from tsattn_mini.official.recognising import recognise
+from tsattn_mini.official.recognising import marked, recognise
 from tsattn_mini.official.released_settings import in_folder
 
 MODELS: dict[str, ModuleType] = {
@@ -112,25 +112,34 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
     name, state, taken, found = _open(path_or_dict, model, config)
     module, state = MODELS[name], weights.plain(state)
     told = module.told(state)
-    words = {ours: released for released, ours in reversed(module.NAMES.items())}
-    given, rows = {}, [("model", name, READ if model is None else GIVEN)]
-    dtype = next(dtype_name(t.dtype) for t in state.values() if t.is_floating_point())
-    rows += [("weights", f"{sum(t.numel() for t in state.values())} numbers, {dtype}", READ)]
-    rows += [(words.get(ours, ours), _short(value), READ) for ours, value in told.items() if value is not None]
-    for key, (value, source) in taken.items():
-        ours = module.NAMES.get(key, key)
-        if ours not in told:
-            given[ours] = value
-            rows.append((key, _short(value), source))
+    given = {ours: value for key, (value, _) in taken.items() if (ours := module.NAMES.get(key, key)) not in told}
     needed = {**module.NEEDED, **(fedformer.undrawn(state, given) if module is fedformer else {})}
-    missing = {words.get(ours, ours): text.partition(", released name")[0]
+    missing = {_released(module, ours): text.partition(", released name")[0]
                for ours, text in needed.items() if ours not in given and ours not in told}
-    rows += [(key, "?", f"the weights do not tell: pass {key}=…, {text}{_default(name, module.NAMES.get(key, key))}")
-             for key, text in missing.items()]
-    rows += [(words.get(ours, ours), _short(default), f"the weights do not tell: so it is, unless you pass {key}=…")
-             for ours, default in _defaults(module).items() if ours not in given
-             for key in [words.get(ours, ours)]]
+    place = f"in the file under {found.place!r}" if found.place else "in the file" if found.path else "in the dict"
+    beside = BESIDE if "model" in found.settings else FOLDER
+    source = GIVEN if model else READ if name in marked(state) else beside
+    rows = [("model", name, source), ("weights", _numbers(state), place),
+            *((_released(module, ours), _short(value), READ) for ours, value in told.items() if value is not None),
+            *((key, _short(value), source) for key, (value, source) in taken.items()
+              if module.NAMES.get(key, key) in given),
+            *((key, "?", f"the weights do not tell: pass {key}=…, {text}{_default(name, module.NAMES.get(key, key))}")
+              for key, text in missing.items()),
+            *((key, _short(value), f"the weights do not tell: taken unless you pass {key}=…")
+              for key, value in _defaults(module, given).items())]
+    if found.left:
+        rows.append(("passed over", f"{len(found.left)} names", _short(", ".join(found.left))))
     return Settings(name, told, given, missing, Table(("setting", "value", "where from"), rows), found.left)
+
+
+def _numbers(state: Mapping[str, Tensor]) -> str:
+    dtype = next(dtype_name(t.dtype) for t in state.values() if t.is_floating_point())
+    return f"{sum(t.numel() for t in state.values())} numbers, {dtype}"
+
+
+def _released(module: ModuleType, ours: str) -> str:
+    """The released name of a setting, ours where it has none."""
+    return next((released for released, name in module.NAMES.items() if name == ours), ours)
 
 
 def _open(path_or_dict: Any, model: str | None, config: dict[str, Any]) \
@@ -141,11 +150,24 @@ def _open(path_or_dict: Any, model: str | None, config: dict[str, Any]) \
     said = found.settings.get("model") or folder.get("model")
     name, state, left = recognise(found.state, model, said if isinstance(said, str) else None)
     module = MODELS[name]
-    understood = {*module.NAMES, *module.NEEDED, *module.OPTIONAL, *module.told(weights.plain(state)), "task_name"}
+    told = module.told(weights.plain(state))
+    understood = {*module.NAMES, *module.NEEDED, *module.OPTIONAL, *told, "task_name"}
+    mine = {module.NAMES.get(key, key) for key in config}
     taken = {key: (value, source) for source, values in ((FOLDER, folder), (BESIDE, found.settings))
-             for key, value in values.items() if key in understood and value is not None}
+             for key, value in values.items()
+             if key in understood and value is not None and module.NAMES.get(key, key) not in mine}
+    _check_beside(taken, {key: told[module.NAMES.get(key, key)] for key in taken if module.NAMES.get(key, key) in told})
     taken |= {key: (value, GIVEN) for key, value in config.items()}
     return name, state, taken, Found(found.state, found.place, (*found.left, *left), found.settings, found.path)
+
+
+def _check_beside(taken: dict[str, tuple[Any, str]], told: dict[str, Any]) -> None:
+    """Settings that came along with weights belong to these weights, or none of them is to be believed."""
+    for key, said in told.items():
+        value, source = taken[key]
+        if key != "distil" and weights.comparable(value) != weights.comparable(said):  # one layer never distils
+            raise ValueError(f"{key}: the weights say {said}, but {source} it says {value}, so these are the settings "
+                             f"of another run; pass {key}={said!r} if the others are right")
 
 
 def _default(model: str, ours: str) -> str:
@@ -153,12 +175,12 @@ def _default(model: str, ours: str) -> str:
     return f" (released default: {LIBRARY[ours]})" if model in FROM_LIBRARY and ours in LIBRARY else ""
 
 
-def _defaults(module: ModuleType) -> dict[str, Any]:
-    """The optional settings that are no switch of a departure, with what is taken without them."""
+def _defaults(module: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The optional settings that are no switch of a departure and were not given, with what is taken without them."""
     own = {p.name: p.default for p in signature(module.MODEL).parameters.values() if p.default is not p.empty}
     known = INSIDE | own
-    return {ours: known[ours] for ours in module.OPTIONAL
-            if known.get(ours) is not None and not ours.startswith("released_") and ours not in module.RELEASED}
+    return {_released(module, ours): known[ours] for ours in module.OPTIONAL if ours not in given
+            and known.get(ours) is not None and not ours.startswith("released_") and ours not in module.RELEASED}
 
 
 def _short(value: Any) -> str:

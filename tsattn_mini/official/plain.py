@@ -75,5 +75,5 @@ STAND_INS = [
     *((made, f"numpy.{core}.multiarray.{name}") for core in ("core", "_core")
       for made, name in ((array, "_reconstruct"), (scalar, "scalar"))),
     (Dtype, "numpy.dtype"), (Array, "numpy.ndarray"), Namespace,
-    *((path, f"pathlib.{kind}") for kind in ("PosixPath", "WindowsPath", "Path")),
+    *((path, f"pathlib.{kind}") for kind in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")),
 ]

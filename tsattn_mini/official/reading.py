@@ -5,6 +5,7 @@ that NumPy and Python wrote beside the weights are plain values as well: the sta
 take the place of the code that would make them.
 """
 
+import pickletools
 import re
 import zipfile
 from argparse import Namespace
@@ -26,6 +27,7 @@ COUNTERS = ("total_ops", "total_params")  # left by a tool that counts operation
 HALF = {torch.float16, torch.bfloat16}
 DEPTH = 3
 MAGIC = b"l\xfc\x9cF\xf9 j\xa8P\x19"  # what torch.save began with before it wrote zip archives
+PICKLES = 4  # in a file of that time: the mark above, a version, the machine, and what was saved
 CUT = "is cut short or damaged: copy or download it again"
 NOT_WEIGHTS = [
     (b"version https://git-lfs", "is a pointer of Git LFS, not the file itself: fetch it with `git lfs pull`"),
@@ -62,10 +64,11 @@ def read(path_or_dict: str | Path | Mapping[str, Any]) -> Found:
                          f"{' without entries' if isinstance(whole, Mapping) else ''}")
     place, state = _weights(whole)
     settings = next((dict(s) for s in (_mapping(whole.get(name)) for name in SETTINGS) if s), {})
-    left = [name for name, value in state.items() if not isinstance(value, (Tensor, Array))]
-    left += [name for name in state if isinstance(name, str) and name.endswith(COUNTERS)]
-    kept = {name: value.tensor() if isinstance(value, Array) else value
-            for name, value in state.items() if name not in left}
+    kept = {name: value.tensor() if isinstance(value, Array) else value for name, value in state.items()
+            if isinstance(value, (Tensor, Array)) and isinstance(name, str) and not name.endswith(COUNTERS)}
+    if not kept:
+        raise ValueError("state dict: expected names with tensors, got tensors without names")
+    left = [name for name in state if name not in kept]
     return Found(_one_dtype(kept), place, tuple(map(str, left)), settings, path)
 
 
@@ -112,7 +115,7 @@ def _one_dtype(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _file(path: Path) -> Any:
     """What torch.save wrote to `path`, as tensors and plain values."""
-    refuse = lambda why: ValueError(f"path_or_dict: {path} {why}")  # noqa: E731
+    refuse = lambda why: ValueError(f"path_or_dict: {str(path)!r} {why}")  # noqa: E731
     if path.is_dir():
         inside = sorted(p.name for end in ("pth", "pt", "ckpt", "bin") for p in path.glob(f"*.{end}"))
         raise refuse(f"is a folder; pass a file in it{': ' + ', '.join(inside[:3]) if inside else ''}")
@@ -150,10 +153,11 @@ def _not_of_torch(path: Path) -> str | None:
 
 
 def _zip(path: Path) -> str | None:
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except Exception:  # of many kinds, where the list of contents is damaged
         return CUT
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
     if any(name.endswith(("/constants.pkl", "/code/")) or "/code/" in name for name in names):
         return f"is TorchScript, which is code, not weights; where it was made: {SAVE}"
     if any(name.endswith(".npy") for name in names):
@@ -165,6 +169,8 @@ def _zip(path: Path) -> str | None:
 
 def _refused(path: Path, error: Exception) -> str:
     """Why torch did not read the file: code in it, or damage."""
+    if not zipfile.is_zipfile(path) and not _whole_pickles(path):
+        return CUT
     named = re.search(r"GLOBAL (?:builtins\.)?([\w.]+)", str(error))
     try:
         names = sorted(torch.serialization.get_unsafe_globals_in_checkpoint(path))
@@ -181,3 +187,15 @@ def _refused(path: Path, error: Exception) -> str:
     if "Unsupported" in str(error) or "Trying to" in str(error) or "Can only" in str(error):
         return f"holds more than weights and plain values; where it was made, save the weights alone: {SAVE}"
     return CUT
+
+
+def _whole_pickles(path: Path) -> bool:
+    """Do the pickles of an old file end as they should? They are only looked through, opcode by opcode."""
+    try:
+        with path.open("rb") as file:
+            for _ in range(PICKLES):
+                for _ in pickletools.genops(file):
+                    pass
+    except Exception:  # of many kinds, where a pickle breaks off
+        return False
+    return True

@@ -35,9 +35,7 @@ def recognise(state: State, model: str | None, said: str | None) -> tuple[str, S
             several models share, or those of several models in one dict.
     """
     state = {name.replace("_orig_mod.", ""): value for name, value in state.items()}
-    found = {name: places for name, mark in MARKS.items() if (places := _places(state, mark))}
-    if "fedformer" in found:
-        found.pop("autoformer", None)  # whose names are around its attentions
+    found = marked(state)
     name = known(model) or _told(state, found, said)
     if found and name not in found:
         raise ValueError(f"model: these weights look like {_words(found)}, got {name!r}")
@@ -48,6 +46,14 @@ def recognise(state: State, model: str | None, said: str | None) -> tuple[str, S
     (prefix,) = places
     own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     return name, own, tuple(key for key in state if not key.startswith(prefix))
+
+
+def marked(state: State) -> dict[str, set[str]]:
+    """The models with names of their own in `state`, and what stands in front of these."""
+    found = {name: places for name, mark in MARKS.items() if (places := _places(state, mark))}
+    if "fedformer" in found:
+        found.pop("autoformer", None)  # whose names are around its attentions
+    return found
 
 
 def known(model: str | None) -> str | None:

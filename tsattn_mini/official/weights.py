@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tsattn_mini import checks
 
+MOST = 6  # problems that are told one by one
 State = dict[str, Tensor]
 Rules = Sequence[tuple[str, str | Callable[[re.Match], str]]]
 
@@ -26,6 +27,9 @@ def plain(state: Mapping[str, Any]) -> State:
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise ValueError(f"state dict: expected a tensor under {name!r}, got {type(value).__name__}")
+        if value.layout != torch.strided or value.is_quantized or value.is_meta:
+            raise ValueError(f"state dict: expected plain numbers under {name!r}, got a sparse, a quantised or a meta "
+                             "tensor")
         checks.finite(**{f"state dict: {name!r}": value})
     dtypes = {str(value.dtype) for value in state.values() if value.is_floating_point()}
     if len(dtypes) != 1:
@@ -74,7 +78,8 @@ def transfer(state: State, net: nn.Module, rules: Rules, also: Sequence[str] = (
         if got not in (want, (*want, 1)):
             problems.append(f"key {released!r} has shape {got} instead of {want}")
     if problems:
-        raise ValueError(f"state dict: {'; '.join(problems)}")
+        more = f"; and {len(problems) - MOST} more like these" if len(problems) > MOST else ""
+        raise ValueError(f"state dict: {'; '.join(problems[:MOST])}{more}")
     net.to(next(value.dtype for value in state.values() if value.is_floating_point()))
     net.load_state_dict({**kept, **{name: state[key].reshape(ours[name].shape) for key, name in names.items()}})
 
@@ -121,7 +126,7 @@ def settings(given: Mapping[str, Any], names: Mapping[str, str], found: Mapping[
                 raise ValueError(f"{name}: not a setting of this model; did you mean {close[0]}?")
         elif known[name] not in found:
             config[known[name]] = value
-        elif _comparable(value) != _comparable(found[known[name]]):
+        elif comparable(value) != comparable(found[known[name]]):
             raise ValueError(f"{name}: the weights say {found[known[name]]}, got {value}")
     if missing := [f"{name}: no weight tells it, so it must be given: {meaning}"
                    for name, meaning in needed.items() if name not in config]:
@@ -129,7 +134,8 @@ def settings(given: Mapping[str, Any], names: Mapping[str, str], found: Mapping[
     return config
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
+    """A setting as it compares with another: a tuple is a list."""
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
