@@ -70,9 +70,12 @@ def watched(context, site, problems):
     return page
 
 
+APART = {"_static", "handouts"}  # no pages of the book: files of the theme, and paper
+
+
 def pages(mark=""):
     """The names of the built pages that hold `mark`; before the book is built one name, so that a test says so."""
-    found = [path for path in sorted(BOOK.rglob("*.html")) if "_static" not in path.relative_to(BOOK).parts]
+    found = [path for path in sorted(BOOK.rglob("*.html")) if not APART & {*path.relative_to(BOOK).parts}]
     return [path.relative_to(BOOK).as_posix() for path in found if mark in path.read_text("utf8")] or ["index.html"]
 
 

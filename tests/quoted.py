@@ -1,8 +1,12 @@
 """The numbers that a sentence quotes, and whether a lesson prints them."""
 
 import re
+import sys
 from decimal import Decimal
 
+from browsing import ROOT
+
+sys.path.append(str(ROOT / "book/_ext"))
 from tsbook import notebooks
 
 NUMBER = re.compile(r"([-−]?)(\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+)(e[-+]?\d+)?(?![\w⁻])")

@@ -17,7 +17,8 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, theme, handouts, graphs, assets)
+PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, handouts, theme, graphs,
+         assets)
 
 
 def setup(app):

@@ -130,16 +130,20 @@ def formulas(names, notebook, steps, others):
 
 def body(title, about, say, parts):
     """The page: `parts` are the HTML of equations, table, takeaways and questions under their headings."""
-    inner = "".join(f"<section class='{name}' aria-labelledby='{name}'><h2 id='{name}'>{escape(say[name])}</h2>{html}</section>"
+    inner = "".join(f"<section class='{name}'><h2>{escape(say[name])}</h2>{html}</section>"
                     for name, html in parts.items() if html)
     return f"<header><h1>{title}</h1><p>{about}</p></header><main>{inner}</main>"
 
 
 def equations_html(found):
-    rows = "".join(
-        f"<li>{f'<code>{escape(one.name)}</code>' if one.name else ''}<span>{one.html}</span>"
-        f"{f'<i>{escape(one.axes)}</i>' if one.axes else ''}</li>" for one in found)
-    return f"<ul>{rows}</ul>" if rows else ""
+    return f"<ul>{''.join(map(equation_html, found))}</ul>" if found else ""
+
+
+def equation_html(one):
+    """A line: a displayed formula that is wider than a phone scrolls, also by keyboard; that of a step breaks."""
+    if not one.name:
+        return f"<li><span tabindex='0'>{one.html}</span></li>"
+    return f"<li><code>{escape(one.name)}</code><span>{one.html}</span><i>{escape(one.axes)}</i></li>"
 
 
 def table_html(found, name):

@@ -16,8 +16,7 @@ from tsbook import handout, notebooks
 from tsbook.talk_entries import entry_of, lessons
 
 SPEC = re.compile(r"<script type='application/json' data-spec>(.*?)</script>", re.S)
-STEPS = re.compile(r"<table class='ts-table'><thead><tr><th scope='col'>step</th><th scope='col'>operation</th>.*?</table>",
-                   re.S)
+STEPS = re.compile(r"<th scope='col'>step</th><th scope='col'>operation</th>(.*?)</table>", re.S)
 ROW = re.compile(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>")
 LESSON = re.compile(r"lessons/(\d\d)_")
 
@@ -46,8 +45,8 @@ class Equations(EnvironmentCollector):
 
 def table_steps(html):
     """(name, formula, axes) of every row of a table of steps."""
-    plain = [re.sub(r"\s", " ", unescape(cell)) for table in STEPS.findall(html) for row in ROW.findall(table) for cell in row]
-    return zip(plain[::3], plain[1::3], plain[2::3], strict=True)
+    rows = [row for table in STEPS.findall(html) for row in ROW.findall(table)]
+    return [tuple(re.sub(r"\s", " ", unescape(cell)) for cell in row) for row in rows]
 
 
 def explorer_steps(html):
@@ -112,4 +111,4 @@ def setup(app):
     app.connect("builder-inited", prepare)
     app.add_env_collector(Equations)
     app.connect("html-collect-pages", collect)
-    app.connect("html-page-context", link_handout, priority=950)  # last, so that no part takes it for a group of buttons
+    app.connect("html-page-context", link_handout, priority=950)  # theme.py takes every button for a group

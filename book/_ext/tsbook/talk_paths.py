@@ -52,22 +52,24 @@ def read(path):
     Raises:
         ValueError: a path is not as described above, or its minutes do not add up; names the path.
     """
-    found = []
-    for entry in yaml.safe_load(Path(path).read_text("utf8")):
-        def expect(holds, expected, got, title=entry.get("title")):
-            if not holds:
-                raise ValueError(f"{Path(path).name}, {title}: expected {expected}, got {got}")
+    return [route(entry, Path(path).name) for entry in yaml.safe_load(Path(path).read_text("utf8"))]
 
-        expect(set(entry) == {"minutes", "title", "about", "steps"}, "minutes, title, about and steps", entry)
-        for step in entry["steps"]:
-            expect(set(step) == {"lesson", "at", "slides", "say"}, "lesson, at, slides and say", step)
-            expect(all(is_text(step[field]) for field in ("lesson", "at", "say")), "words", step)
-            expect(isinstance(step["slides"], int) and step["slides"] > 0, "a number of slides", step)
-        steps = tuple(Step(**step) for step in entry["steps"])
-        total = sum(step.slides for step in steps)
-        expect(total == entry["minutes"], f"steps of {entry['minutes']} minutes in all", total)
-        found.append(Route(entry["minutes"], entry["title"], entry["about"], steps))
-    return found
+
+def route(entry, name):
+    """One path of the file `name`, checked."""
+    def expect(holds, expected, got):
+        if not holds:
+            raise ValueError(f"{name}, {entry.get('title')}: expected {expected}, got {got}")
+
+    expect(set(entry) == {"minutes", "title", "about", "steps"}, "minutes, title, about and steps", entry)
+    for step in entry["steps"]:
+        expect(set(step) == {"lesson", "at", "slides", "say"}, "lesson, at, slides and say", step)
+        expect(all(is_text(step[field]) for field in ("lesson", "at", "say")), "words", step)
+        expect(isinstance(step["slides"], int) and step["slides"] > 0, "a number of slides", step)
+    steps = tuple(Step(**step) for step in entry["steps"])
+    total = sum(step.slides for step in steps)
+    expect(total == entry["minutes"], f"steps of {entry['minutes']} minutes in all", total)
+    return Route(entry["minutes"], entry["title"], entry["about"], steps)
 
 
 def numbers(notebook, step):

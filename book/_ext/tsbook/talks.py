@@ -1,4 +1,4 @@
-"""Directives of the page of talks: `{talks}` has a section for each lesson, `{talk-paths}` the ways through all of them.
+"""Directives of the page of talks: `{talks}` has a section for each lesson, `{talk-paths}` ways through all of them.
 
 Numbers of slides and minutes come from `talk.plan`, titles from the lessons; what a speaker has to know is written in
 book/talks/*.yaml. A lesson of the book without its file there stops the build.
@@ -74,8 +74,9 @@ class Talks(TalkDirective):
         slides = plan(notebook)
         box = nodes.section(ids=[f"talk-{number}"], names=[f"talk-{number}"], classes=["ts-lecture"])
         box += nodes.title("", "", *self.inline(notebooks.heading(notebook["cells"][0])[1]))
-        box += [self.doors(number, len(slides)), self.markdown(f"**{self.say['needs']}** {entry.needs}", "ts-lecture-needs"),
-                self.drop(number, entry, slides), *self.questions(number, entry)]
+        needs = self.markdown(f"**{self.say['needs']}** {entry.needs}", "ts-lecture-needs")
+        box += [self.doors(number, len(slides)), needs, self.drop(number, entry, slides),
+                *self.questions(number, entry)]
         return box
 
     def doors(self, number, count):
