@@ -67,7 +67,7 @@ def test_a_handout_is_made_of_the_lesson_and_holds_no_answer(tmp_path):
     page = (small_book.build(tmp_path) / "handouts/01.html").read_text("utf8")
     assert "<h1>01 · One</h1>" in page
     assert "<a href='../lessons/01_one.html'>lessons/01_one.html</a>" in page
-    assert "<li>Three <strong>lines</strong>, of <math" in page
+    assert '<li>Three <strong>lines</strong>, of <span class="math inline"><math' in page
     assert "<li>Two more.</li>" in page
     assert re.search(r"<li><code>A</code><span>.*?softmax.*?</span><i>L S</i></li>", page)
     assert "<mfrac>" in page

@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
 def markdown():
     """Markdown to HTML with MathML; links become their words, since paper cannot follow them."""
-    reader = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, renderer=mathml)
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin, renderer=mathml)
     for rule in ("link_open", "link_close"):
         reader.add_render_rule(rule, lambda self, *_: "")
     return reader
