@@ -21,7 +21,7 @@ from nbformat.v4 import new_markdown_cell
 
 from tsbook.talk_cells import HEADING, SECTIONS, Block, anchor, block, heading, lines
 
-ROOM = 19  # lines of a slide, its title not counted
+ROOM = 24  # lines of a slide, its title not counted
 SHORT = 50  # words above a question, at most
 
 
@@ -81,6 +81,8 @@ class Draft:
         what, then = self.blocks[i], None if after is None else self.blocks[after]
         if what is Block.EXPLORER:
             self.slides.append(["explorer", [i], self.take_said()])
+        elif what is Block.CODE and then is Block.EXPLORER and not self.tagged(i):
+            pass  # it makes what the explorer needs
         elif what is Block.QUESTION:
             self.slides.append(["predict", [*self.take_waiting(), i], self.take_said()])
         elif what is Block.PROSE and then is Block.EXPLORER:

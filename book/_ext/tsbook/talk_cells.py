@@ -63,8 +63,13 @@ def lines(cell):
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return prose(re.sub(HEADING, "", source, flags=re.M))
+    return (source.count("\n") + 2 if shows_code(cell) else 0) + sum(map(printed, cell["outputs"]))
+
+
+def shows_code(cell):
+    """A table or a picture says what it is; what `print` says is read beside the code. Folded code stays folded."""
     folded = {"hide-input", "remove-input"} & set(cell["metadata"].get("tags", ()))
-    return (0 if folded else source.count("\n") + 2) + sum(map(printed, cell["outputs"]))
+    return not folded and not any("text/html" in output.get("data", {}) for output in cell["outputs"])
 
 
 def prose(source):

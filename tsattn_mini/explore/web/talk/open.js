@@ -9,6 +9,7 @@ import { readTalk } from "./read.js";
 import { makeSlide } from "./slide.js";
 
 const FEATURES = [fitting, follow, keys, bar]; // each gets the talk, and adds its part to it
+const HIDDEN = -1; // no fragment is shown yet
 const SETTINGS = {
   embedded: true, display: "flex", width: "100%", height: "100%", margin: 0, center: false, scrollActivationWidth: null,
   keyboard: false, controls: false, progress: true, help: false, jumpToSlide: false, hash: false,
@@ -31,12 +32,12 @@ export async function openTalk({ at, leave, place }) {
   document.body.append(root);
   talk.deck = new Reveal(root.firstChild, SETTINGS);
   await talk.deck.initialize();
-  talk.deck.slide(where);
+  talk.deck.slide(where, 0, HIDDEN);
   for (const feature of FEATURES) feature(talk);
   root.classList.add("ts-ready");
 
   return {
-    go: (to) => talk.deck.slide(slideAt(slides, to)),
+    go: (to) => talk.deck.slide(slideAt(slides, to), 0, HIDDEN),
     close() {
       const { cell } = slides[talk.deck.getIndices().h].cells[0];
       for (const end of ends.reverse()) end();
