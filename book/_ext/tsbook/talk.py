@@ -23,6 +23,7 @@ from tsbook.talk_cells import HEADING, SECTIONS, Block, anchor, block, heading, 
 
 ROOM = 24  # lines of a slide, its title not counted
 SHORT = 50  # words above a question, at most
+LEAD = 4  # lines that never stand alone, whatever comes next
 
 
 class Slide(NamedTuple):
@@ -62,11 +63,26 @@ def section(cells, blocks, places):
     shown = [i for i in places if blocks[i] not in (Block.NOTES, Block.NONE)]
     if kind == "title":
         shown = [i for i in shown if i == places[0] or blocks[i] in (Block.QUESTION, Block.EXPLORER)]
-    for i, after in zip(shown, [*shown[1:], None], strict=True):
+    shown = [i for i, after in zip(shown, [*shown[1:], None], strict=True) if not makes_explorer(cells, blocks, i, after)]
+    for i, after in zip(shown, following(shown, blocks), strict=True):
         draft.put(i, after)
     return [Slide(cells[shown[0]].get("id", ""), title, anchor(title), kind, tuple(shown), draft.late(shown),
                   (*said, *(n for n in spoken if n not in said)))
             for kind, shown, said in draft.finished()]
+
+
+def makes_explorer(cells, blocks, i, after):
+    """Whether a cell prepares the explorer right after it."""
+    tagged = "slide" in cells[i]["metadata"].get("tags", ())
+    return blocks[i] is Block.CODE and after is not None and blocks[after] is Block.EXPLORER and not tagged
+
+
+def following(shown, blocks):
+    """What each cell leads to: the next one, but past the texts to an explorer that they speak of."""
+    for place in range(1, len(shown) + 1):
+        after = next((i for i in shown[place:] if blocks[i] is not Block.PROSE), None)
+        explorer = after is not None and blocks[after] is Block.EXPLORER
+        yield after if explorer else next(iter(shown[place:]), None)
 
 
 class Draft:
@@ -81,8 +97,6 @@ class Draft:
         what, then = self.blocks[i], None if after is None else self.blocks[after]
         if what is Block.EXPLORER:
             self.slides.append(["explorer", [i], self.take_said()])
-        elif what is Block.CODE and then is Block.EXPLORER and not self.tagged(i):
-            pass  # it makes what the explorer needs
         elif what is Block.QUESTION:
             self.slides.append(["predict", [*self.take_waiting(), i], self.take_said()])
         elif what is Block.PROSE and then is Block.EXPLORER:
@@ -98,7 +112,8 @@ class Draft:
         """On the slide at hand if that has room for it, and for what it announces; else on a new one."""
         need = self.lines(i) + (self.lines(after) if self.announces(i, after) else 0)
         last = self.slides[-1] if self.slides else None
-        if last and last[0] == self.kind and not self.tagged(i) and need + sum(map(self.lines, last[1])) <= ROOM:
+        there = sum(map(self.lines, last[1])) if last else 0
+        if last and last[0] == self.kind and not self.tagged(i) and (there <= LEAD or there + need <= ROOM):
             last[1].append(i)
         else:
             self.slides.append([self.kind, [i], []])

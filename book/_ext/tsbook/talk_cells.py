@@ -12,7 +12,7 @@ SVG = re.compile(r"<svg\b[^>]*?\bheight=['\"]([\d.]+)")
 
 
 class Block(Enum):
-    PROSE = auto()  # text without formula, table or list
+    PROSE = auto()  # text without a formula or table of its own
     TEXT = auto()
     BOX = auto()
     CODE = auto()  # with an output
@@ -34,7 +34,7 @@ def block(cell):
         return Block.NONE
     if ":::{admonition}" in source:
         return Block.BOX
-    plain = not re.search(r"\$\$|^\||^[-*] |^\d+\. ", source, re.M)
+    plain = not re.search(r"\$\$|^\|", source, re.M)
     return Block.PROSE if plain else Block.TEXT
 
 
