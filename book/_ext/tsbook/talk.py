@@ -8,29 +8,29 @@ Tags steer it: `slide` begins a new slide, `fragment` shows a cell one step late
 
 - The title has a slide of its own, and so has every explorer; a question makes a slide that asks for a prediction.
 - Text and the code that it announces share a slide, as long as a slide has lines for them; so do the boxes.
-- Plain text that announces an explorer, or comments on what was just shown, is said: it goes to the notes.
-- Imports, definitions, folded answers, exercises and file names are left out.
+- Text without a formula that leads to an explorer, or comments on what was shown, is said: it goes to the notes.
+- Imports, definitions, folded answers, exercises and names of files are left out.
 """
 
 import json
-import re
 from html import escape
+from itertools import pairwise
 from typing import NamedTuple
 
 from nbformat.v4 import new_markdown_cell
 
-from tsbook.talk_cells import HEADING, SECTIONS, Block, anchor, block, heading, lines
+from tsbook.talk_cells import SECTIONS, Block, anchor, block, heading, lines, tagged, words
 
 ROOM = 24  # lines of a slide, its title not counted
+LEAD = 4  # lines that do not stand alone, whatever comes next
 SHORT = 50  # words above a question, at most
-LEAD = 4  # lines that never stand alone, whatever comes next
 
 
 class Slide(NamedTuple):
-    """One slide. `id` is that of its first cell, and `section` the anchor of the section that it stands in.
+    """One slide. `id` is that of its first cell, `section` the anchor of the section that it stands in.
 
-    `cells` are shown, in this order, and those in `fragments` one step later; `notes` are said. All are places in
-    `notebook["cells"]`.
+    `kind` is title, idea, explorer, predict, recap or sources. `cells` are shown, in this order, and those in
+    `fragments` one step later; `notes` are said. All are places in `notebook["cells"]`.
     """
 
     id: str
@@ -38,51 +38,52 @@ class Slide(NamedTuple):
     section: str
     kind: str
     cells: tuple[int, ...]
-    fragments: tuple[int, ...] = ()
-    notes: tuple[int, ...] = ()
+    fragments: tuple[int, ...]
+    notes: tuple[int, ...]
 
 
 def plan(notebook: dict) -> list[Slide]:
     """The slides of a lesson, from the JSON of its notebook."""
-    blocks = [block(cell) for cell in notebook["cells"]]
-    starts = [i for i, cell in enumerate(notebook["cells"]) if heading(cell)] or [0]
-    slides = []
-    for start, end in zip(starts, [*starts[1:], len(blocks)], strict=True):
-        slides += section(notebook["cells"], blocks, range(start, end))
-    return slides
+    cells = notebook["cells"]
+    starts = [i for i, cell in enumerate(cells) if heading(cell)]
+    return [slide for start, end in zip(starts, [*starts[1:], len(cells)], strict=True)
+            for slide in section(cells, range(start, end))]
 
 
-def section(cells, blocks, places):
+def section(cells, places):
     """The slides of one section, the first of whose cells holds its heading."""
-    level, title = heading(cells[places[0]]) or (1, "")
+    level, title = heading(cells[places[0]])
     kind = "title" if level == 1 else SECTIONS.get(title, "idea")
     if kind == "skip":
         return []
+    blocks = {i: block(cells[i]) for i in places}
     draft = Draft(cells, blocks, kind)
-    spoken = [i for i in places if blocks[i] is Block.NOTES]
-    shown = [i for i in places if blocks[i] not in (Block.NOTES, Block.NONE)]
-    if kind == "title":
-        shown = [i for i in shown if i == places[0] or blocks[i] in (Block.QUESTION, Block.EXPLORER)]
-    shown = [i for i, after in zip(shown, [*shown[1:], None], strict=True) if not makes_explorer(cells, blocks, i, after)]
+    shown = visible(cells, blocks, kind)
     for i, after in zip(shown, following(shown, blocks), strict=True):
         draft.put(i, after)
-    return [Slide(cells[shown[0]].get("id", ""), title, anchor(title), kind, tuple(shown), draft.late(shown),
-                  (*said, *(n for n in spoken if n not in said)))
-            for kind, shown, said in draft.finished()]
+    notes = [i for i in places if blocks[i] is Block.NOTES]
+    return [Slide(cells[shown[0]]["id"], title, anchor(title), kind, tuple(shown),
+                  tuple(i for i in shown if tagged(cells[i], "fragment")), (*said, *notes))
+            for kind, shown, said in draft.slides]
 
 
-def makes_explorer(cells, blocks, i, after):
-    """Whether a cell prepares the explorer right after it."""
-    tagged = "slide" in cells[i]["metadata"].get("tags", ())
-    return blocks[i] is Block.CODE and after is not None and blocks[after] is Block.EXPLORER and not tagged
+def visible(cells, blocks, kind):
+    """The places of a section that may be shown: neither the set-up of a page nor what makes the explorer after it."""
+    shown = [i for i, what in blocks.items() if what not in (Block.NOTES, Block.NONE)]
+    if kind == "title":
+        return [i for i in shown if heading(cells[i]) or blocks[i] in (Block.QUESTION, Block.EXPLORER)]
+    makes = {i for i, after in pairwise(shown)
+             if (blocks[i], blocks[after]) == (Block.CODE, Block.EXPLORER) and not tagged(cells[i], "slide")}
+    return [i for i in shown if i not in makes]
 
 
 def following(shown, blocks):
-    """What each cell leads to: the next one, but past the texts to an explorer that they speak of."""
+    """What each cell leads to: the next one, or past the texts between an explorer. None at the end of a section."""
     for place in range(1, len(shown) + 1):
-        after = next((i for i in shown[place:] if blocks[i] is not Block.PROSE), None)
+        later = shown[place:]
+        after = next((i for i in later if blocks[i] is not Block.PROSE), None)
         explorer = after is not None and blocks[after] is Block.EXPLORER
-        yield after if explorer else next(iter(shown[place:]), None)
+        yield after if explorer else next(iter(later), None)
 
 
 class Draft:
@@ -90,65 +91,47 @@ class Draft:
 
     def __init__(self, cells, blocks, kind):
         self.cells, self.blocks, self.kind = cells, blocks, kind
-        self.slides, self.waiting, self.said = [], [], []
+        self.slides = []
+        self.lead, self.said = [], []  # for the next question to show, for the next explorer to say
 
     def put(self, i, after):
-        """Place cell `i`; `after` is the next cell that is shown, or None at the end of the section."""
-        what, then = self.blocks[i], None if after is None else self.blocks[after]
+        """Place cell `i`, which leads to cell `after`."""
+        what, then = self.blocks[i], self.blocks.get(after)
         if what is Block.EXPLORER:
-            self.slides.append(["explorer", [i], self.take_said()])
+            self.slides.append(["explorer", [i], self.said])
+            self.said = []
         elif what is Block.QUESTION:
-            self.slides.append(["predict", [*self.take_waiting(), i], self.take_said()])
+            self.slides.append(["predict", [*self.lead, i], []])
+            self.lead = []
         elif what is Block.PROSE and then is Block.EXPLORER:
             self.said.append(i)
         elif what is Block.PROSE and then is Block.QUESTION and words(self.cells[i]) <= SHORT:
-            self.waiting.append(i)
-        elif what is Block.PROSE and then not in (Block.CODE, Block.QUESTION) and self.slides and not self.tagged(i):
+            self.lead.append(i)
+        elif self.comments(i, then):
             self.slides[-1][2].append(i)
         else:
             self.show(i, after)
 
+    def comments(self, i, then):
+        announces = then in (Block.CODE, Block.QUESTION)
+        return self.blocks[i] is Block.PROSE and not announces and self.slides and not tagged(self.cells[i], "slide")
+
     def show(self, i, after):
-        """On the slide at hand if that has room for it, and for what it announces; else on a new one."""
-        need = self.lines(i) + (self.lines(after) if self.announces(i, after) else 0)
-        last = self.slides[-1] if self.slides else None
-        there = sum(map(self.lines, last[1])) if last else 0
-        if last and last[0] == self.kind and not self.tagged(i) and (there <= LEAD or there + need <= ROOM):
-            last[1].append(i)
+        """On the slide at hand if that has room for it and for what it announces; else on a new one."""
+        announces = self.blocks[i] in (Block.PROSE, Block.TEXT) and self.blocks.get(after) is Block.CODE
+        need = lines(self.cells[i]) + (lines(self.cells[after]) if announces else 0)
+        kind, shown, _ = self.slides[-1] if self.slides else ("", [], [])
+        there = sum(lines(self.cells[j]) for j in shown)
+        fits = there <= LEAD or there + need <= ROOM
+        if kind == self.kind and fits and not tagged(self.cells[i], "slide"):
+            shown.append(i)
         else:
             self.slides.append([self.kind, [i], []])
 
-    def announces(self, i, after):
-        return after is not None and self.blocks[i] in (Block.PROSE, Block.TEXT) and self.blocks[after] is Block.CODE
-
-    def lines(self, i):
-        return lines(self.cells[i])
-
-    def tagged(self, i):
-        return "slide" in self.cells[i]["metadata"].get("tags", ())
-
-    def take_said(self):
-        said, self.said = self.said, []
-        return said
-
-    def take_waiting(self):
-        waiting, self.waiting = self.waiting, []
-        return waiting
-
-    def late(self, shown):
-        return tuple(i for i in shown if "fragment" in self.cells[i]["metadata"].get("tags", ()))
-
-    def finished(self):
-        return self.slides
-
-
-def words(cell):
-    return len(re.sub(HEADING, "", "".join(cell["source"]), flags=re.M).split())
-
 
 def marks(notebook):
-    """A mark for each cell: {what the front end reads of it: value}. Numbers of slides count from 1."""
-    found = [{"cell": cell.get("id", "")} for cell in notebook["cells"]]
+    """What the front end reads before each cell: {name: value}. Slides are counted from 1."""
+    found = [{"cell": cell["id"]} for cell in notebook["cells"]]
     for number, slide in enumerate(plan(notebook), 1):
         for i in slide.cells:
             found[i] |= {"slide": number, "kind": slide.kind} | ({"fragment": ""} if i in slide.fragments else {})

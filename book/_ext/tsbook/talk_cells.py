@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 from docutils.nodes import make_id
 
-HEADING = r"^#{1,2} +(.*)$"
+HEADING = re.compile(r"(?:\([\w-]+\)=\s*\n)*(#{1,2}) +(.*)")  # a target may stand above it
 SECTIONS = {"Recap": "recap", "References": "sources", "Exercises": "skip", "Where it lives": "skip"}
 WIDE = 14  # words in a line of a slide
 SVG = re.compile(r"<svg\b[^>]*?\bheight=['\"]([\d.]+)")
@@ -22,13 +22,18 @@ class Block(Enum):
     NONE = auto()  # not part of a talk
 
 
+def tagged(cell, tag):
+    return tag in cell["metadata"].get("tags", ())
+
+
 def block(cell):
-    tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])
-    if "skip" in tags:
+    """Which of them a cell is, by its type, tags, source and stored outputs."""
+    source = "".join(cell["source"])
+    if tagged(cell, "skip"):
         return Block.NONE
     if cell["cell_type"] == "code":
-        return code(cell, tags)
-    if "notes" in tags:
+        return code(cell)
+    if tagged(cell, "notes"):
         return Block.NOTES
     if ":::{dropdown}" in source:
         return Block.NONE
@@ -38,18 +43,18 @@ def block(cell):
     return Block.PROSE if plain else Block.TEXT
 
 
-def code(cell, tags):
+def code(cell):
     said = "".join("".join(output.get("data", {}).get("text/plain", "")) for output in cell["outputs"])
     if said.startswith("Explorer "):
         return Block.EXPLORER
     if said.startswith("Question "):
         return Block.QUESTION
-    return Block.CODE if cell["outputs"] and "hide-output" not in tags else Block.NONE
+    return Block.CODE if cell["outputs"] and not tagged(cell, "hide-output") else Block.NONE
 
 
 def heading(cell):
     """(level, title) of a Markdown cell that opens the page or a section of it; else None."""
-    found = cell["cell_type"] == "markdown" and re.search(r"^(#{1,2}) +(.*)$", "".join(cell["source"]), re.M)
+    found = cell["cell_type"] == "markdown" and HEADING.match("".join(cell["source"]))
     return (len(found[1]), found[2].strip()) if found else None
 
 
@@ -58,25 +63,24 @@ def anchor(title):
     return make_id(re.sub(r"[`$*\\]", "", title))
 
 
+def words(cell):
+    return len(HEADING.sub("", "".join(cell["source"]), count=1).split())
+
+
 def lines(cell):
-    """About how many lines of a slide a cell takes."""
+    """About how many lines of a slide a cell takes, its heading not counted."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        return prose(re.sub(HEADING, "", source, flags=re.M))
+        rows = len(re.findall(r"^\|", source, re.M))
+        items = len(re.findall(r"^(?:[-*]|\d+\.) ", source, re.M))
+        return 1 + words(cell) / WIDE + 1.2 * rows + 0.5 * items + 2.5 * source.count("$$") / 2
     return (source.count("\n") + 2 if shows_code(cell) else 0) + sum(map(printed, cell["outputs"]))
 
 
 def shows_code(cell):
     """A table or a picture says what it is; what `print` says is read beside the code. Folded code stays folded."""
-    folded = {"hide-input", "remove-input"} & set(cell["metadata"].get("tags", ()))
+    folded = tagged(cell, "hide-input") or tagged(cell, "remove-input")
     return not folded and not any("text/html" in output.get("data", {}) for output in cell["outputs"])
-
-
-def prose(source):
-    rows = len(re.findall(r"^\|", source, re.M))
-    formulas = source.count("$$") / 2
-    items = len(re.findall(r"^(?:[-*]|\d+\.) ", source, re.M))
-    return 1 + len(source.split()) / WIDE + 1.2 * rows + 2.5 * formulas + 0.5 * items
 
 
 def printed(output):
