@@ -5,7 +5,7 @@ export function bar(talk) {
   const { deck, root } = talk;
   const say = words("talk");
   const line = document.createElement("nav");
-  line.className = "ts-bar";
+  line.className = "ts-talk-bar";
   line.ariaLabel = say.bar;
   const count = document.createElement("output");
 

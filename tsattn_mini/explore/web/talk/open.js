@@ -16,7 +16,8 @@ const SETTINGS = {
   transition: "none", backgroundTransition: "none", focusBodyOnPageVisibilityChange: false,
 };
 
-// The talk: `deck` (reveal.js), `root`, `slides` (as read, each with its `section`), `onClose(act)`, `leave()`.
+// The talk: `deck` (reveal.js), `root` (whose property `talk` it is), `slides` (as read, each with its `section`), `leave()`,
+// `onClose(act)`.
 export async function openTalk({ at, leave, place }) {
   const slides = readTalk();
   const root = document.createElement("div");
@@ -24,7 +25,7 @@ export async function openTalk({ at, leave, place }) {
   root.innerHTML = '<main class="reveal"><div class="slides"></div></main>';
   root.firstChild.ariaLabel = words("talk").label.replace("{title}", document.title);
   const ends = [];
-  const talk = { root, slides, leave, place, onClose: (act) => ends.push(act) };
+  const talk = (root.talk = { root, slides, leave, place, onClose: (act) => ends.push(act) });
   const where = slideAt(slides, at);
   for (const slide of slides) root.querySelector(".slides").append(makeSlide(slide, talk));
 
