@@ -134,7 +134,7 @@ class Trace(Mapping[str, Step]):
         if name in self._steps:
             raise ValueError(f"step {name!r} is already recorded; loops go inside scope(...), one per round")
         self._check_axes(name, tensor, axes)
-        sources = self._origins.rename(tensor, name) if self._origins else ()
+        sources, where = (self._origins.rename(tensor, name), where) if self._origins else ((), ())
         meaning = _meanings[-1] if _meanings else None
         self._steps[name] = Step(name, tensor, axes, eq, note, sources, meaning, tensor._version, where, whole)
 
@@ -200,7 +200,7 @@ def step(name: str, tensor: Tensor, *, axes: str, eq: str | None = None, note: s
     """
     if _open:
         _check_kinds(name, tensor, axes)
-        where = () if torch.compiler.is_compiling() else calls(sys._getframe(1))  # exporting looks at no frames
+        where = calls(sys._getframe(1)) if following() else ()
         add(name, tensor, axes, eq, note, where)
     return tensor
 
@@ -210,6 +210,11 @@ def add(name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None, 
     """Name `tensor` in every open `record`, as `step` does, on behalf of the code that is at `where`."""
     for trace in _open:
         trace._add(scoped(name), tensor, axes, eq, note, where, whole)
+
+
+def following() -> bool:
+    """Does an open `record` note what steps were computed from, and where? None does while exporting."""
+    return any(trace._origins for trace in _open)
 
 
 def scoped(name: str) -> str:

@@ -14,7 +14,8 @@ on what a submodule returned or was given:
 It works through forward hooks, and a hook sees what goes into a module and what comes out of it, nothing in between:
 no scores inside `F.scaled_dot_product_attention`, no weights of an attention that was not asked for them, no part that
 is used without being called. `unseen` lists these places for one module, `watchable` lists what can be watched. While
-hooks are set, torch's fused layers take their ordinary path, whose last digits may differ.
+hooks are set, torch's fused layers take their ordinary path, whose last digits may differ. It exports as explorers do,
+inside the function; strict `torch.export` and a full graph of `torch.compile` refuse hooks that are set on the way.
 """
 
 import sys
@@ -189,8 +190,8 @@ def _holds(value: Any) -> bool:
 
 
 def _caller() -> tuple[Call, ...]:
-    """Where the module was called; nothing inside torch's own modules, or while exporting, which looks at no frames."""
-    if torch.compiler.is_compiling():
+    """Where the module was called; nothing inside torch's own modules, or where nobody follows."""
+    if not trace.following():
         return ()
     frame = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename == __file__ or HOOKED in frame.f_code.co_filename):
