@@ -42,13 +42,18 @@ WHOLE = 16  # a cell of a table with no more characters stays in one line
 
 
 class Table(Figure):
-    """Rows of text under a header; numbers are shown as they are given, and short cells never break over two lines."""
+    """Rows of text under a header; numbers are shown as they are given, and short cells never break over two lines.
+
+    `header` and `rows` are its texts.
+    """
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         for row in rows:
             if len(row) != len(header):
                 raise ValueError(f"rows: each needs {len(header)} entries like the header, got {len(row)}: {row}")
         header, *cells = [[visible(str(c)) for c in row] for row in [header, *rows]]
+        object.__setattr__(self, "header", tuple(header))  # frozen, as a Figure is
+        object.__setattr__(self, "rows", tuple(map(tuple, cells)))
         widths = [max(len(line[i]) for line in [header, *cells]) for i in range(len(header))]
         line = lambda row: "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
         head = "".join(f"<th scope='col'>{escape(c)}</th>" for c in header)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from tsattn_mini.cli import lessons, quiz
+from tsattn_mini.cli import lessons, page, quiz, settings, trace
 from tsattn_mini.cli.terminal import prepare, say
 from tsattn_mini.visible import visible
 
@@ -21,6 +21,9 @@ examples:
   %(prog)s lessons                          what there is to read
   %(prog)s lessons open 05                  open lesson 05
   %(prog)s quiz 05                          its check questions, here in the terminal
+  %(prog)s settings my_model.pth            what a checkpoint tells about itself
+  %(prog)s trace my_model.pth --data my.csv --target load --set n_heads=8
+  %(prog)s page my_model.pth --data my.csv --target load --out my_model.html
 
 '%(prog)s COMMAND --help' says more of each. Nothing here asks the network for anything.
 """
@@ -74,6 +77,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('tsattn-mini')}")
     parser.set_defaults(debug=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (lessons, quiz):
+    for command in (lessons, quiz, settings, trace, page):
         command.add(commands, shared)
     return parser

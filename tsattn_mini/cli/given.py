@@ -1,0 +1,141 @@
+"""What several commands are given: a checkpoint with its settings, a CSV file, files to write."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tsattn_mini.cli.terminal import say, waiting
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from tsattn_mini.datasets import Series
+
+
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """The arguments that name a checkpoint, and what its weights do not tell."""
+    part = parser.add_argument_group("what the weights do not tell")
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT",
+                      help="a file that torch.save wrote, such as my_model.pth")
+    part.add_argument("--model", metavar="NAME", help="nonstationary, informer, autoformer, fedformer, itransformer, "
+                      "timexer, duet, kite or engram; left out, it is found by the weights")
+    part.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", type=_pair,
+                      help="what the weights do not tell, such as n_heads=8 (see the command settings)")
+    part.add_argument("--config", type=Path, metavar="FILE", help="the settings of the run, as JSON or as printed; "
+                      "--set goes before it")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say how a CSV file is read."""
+    part = parser.add_argument_group("the data")
+    part.add_argument("--data", type=Path, metavar="FILE.csv", help="a CSV file with a header, .csv or .csv.gz")
+    part.add_argument("--target", metavar="COL", help="the column to forecast; left out, the last one")
+    part.add_argument("--columns", nargs="+", metavar="COL", help="the columns to read beside it; left out, all")
+    part.add_argument("--date", nargs="+", metavar="COL", help="the column of the times, or those that make them up")
+    part.add_argument("--date-format", metavar="FORMAT", help="such as %%d/%%m/%%Y, where day and month could be "
+                      "swapped")
+    part.add_argument("--freq", metavar="STEP", help="the step of the time axis, such as h, 15min, D, MS")
+    part.add_argument("--missing", default="refuse", metavar="RULE", help="what to do about missing values: refuse "
+                      "(unless you say otherwise), interpolate, last or zero")
+    part.add_argument("--sep", metavar="CHAR", help="what parts the cells; left out, it is found")
+    part.add_argument("--decimal", metavar="CHAR", help=". or a comma; left out, it is found")
+    part.add_argument("--encoding", metavar="NAME", help="of the text; left out, it is found")
+    part.add_argument("--start", type=_row_or_date, metavar="ROW|DATE", help="where the window begins: a row, counted "
+                      "from 0, or a date; left out, the last window of the file")
+    part.add_argument("--no-scale", dest="scaled", action="store_false", help="take the numbers as they are; otherwise "
+                      "every column is z-scored by the first 70 %% of the rows")
+    part.add_argument("--text", help="for Engram, which reads a text instead of data")
+
+
+def checkpoint(asked: argparse.Namespace) -> "nn.Module":
+    """The model, loaded.
+
+    Raises:
+        ValueError: what is wrong with the file, or which settings its weights do not tell.
+    """
+    from tsattn_mini.official import load_checkpoint, settings
+    with waiting(f"reading {asked.checkpoint}"):
+        given = config(asked)
+        missing = settings(asked.checkpoint, asked.model, **given).missing
+        if missing:
+            told = "; ".join(f"{name}: {text}" for name, text in missing.items())
+            raise ValueError(f"{asked.checkpoint}: its weights do not tell everything, so add --set "
+                             f"{' '.join(f'{name}=…' for name in missing)} ({told})")
+        return load_checkpoint(asked.checkpoint, asked.model, **given)
+
+
+def config(asked: argparse.Namespace) -> dict[str, Any]:
+    """The settings of `--config`, and over them those of `--set`.
+
+    Raises:
+        ValueError: a file without settings.
+    """
+    if asked.config is None:
+        return dict(asked.set)
+    if not asked.config.is_file():
+        raise ValueError(f"config: expected a file, got {asked.config}, which is not there")
+    from tsattn_mini.official import configuration
+    return {**configuration(asked.config), **dict(asked.set)}
+
+
+def series(asked: argparse.Namespace) -> "Series":
+    """The data, read; what was found is told beside the answer.
+
+    Raises:
+        ValueError: no file, or what is wrong with it.
+    """
+    if asked.data is None:
+        raise ValueError("data: this model reads numbers; name a CSV file with --data my.csv")
+    from tsattn_mini.datasets import read_csv
+    with waiting(f"reading {asked.data}"):
+        found = read_csv(asked.data, target=asked.target, date=_one(asked.date), sep=asked.sep, decimal=asked.decimal,
+                         freq=asked.freq, columns=asked.columns, missing=asked.missing, date_format=asked.date_format,
+                         encoding=asked.encoding)
+    for line in found.report:
+        say(f"{found.source}: {line}")
+    return found
+
+
+def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespace) -> None:
+    """Refuse a file to write that has another suffix, no folder, or is what the command reads.
+
+    Raises:
+        ValueError: as said.
+    """
+    if path is None:
+        return
+    if path.suffix.lower() != suffix:
+        raise ValueError(f"{name}: expected a name that ends in {suffix}, got {path}")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"{name}: expected a file in a folder that exists, got {path}")
+    for read in (asked.checkpoint, asked.data):
+        if read is not None and path.resolve() == read.resolve():
+            raise ValueError(f"{name}: {path} is what is read; name another file")
+
+
+def _one(names: list[str] | None) -> str | list[str] | None:
+    return names[0] if names and len(names) == 1 else names
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, such as n_heads=8, got {text!r}")
+    return name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    """A number, true, false, null or a list as JSON writes them, or as Python does; everything else is a word."""
+    python: Mapping[str, Any] = {"True": True, "False": False, "None": None}
+    if text in python:
+        return python[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _row_or_date(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
