@@ -59,8 +59,8 @@ def test_settings_that_do_not_fit_are_refused_in_one_line(checkpoint, arguments,
 
 
 @pytest.mark.parametrize(("text", "value"), [
-    ("a=8", 8), ("a=0.5", 0.5), ("a=relu", "relu"), ("a=true", True), ("a=True", True), ("a=None", None), ("a=[1, 2]", [1, 2]),
-    ("a=", ""), (" a = 8 ", 8), ("a=b=c", "b=c"), ("a=1e-4", 1e-4), ('a="8"', "8")])
+    ("a=8", 8), ("a=0.5", 0.5), ("a=relu", "relu"), ("a=true", True), ("a=True", True), ("a=None", None),
+    ("a=[1, 2]", [1, 2]), ("a=", ""), (" a = 8 ", 8), ("a=b=c", "b=c"), ("a=1e-4", 1e-4), ('a="8"', "8")])
 def test_a_value_is_read_as_what_it_looks_like(text, value):
     from tsattn_mini.cli.given import _pair
 

@@ -63,7 +63,11 @@ def checkpoint(asked: argparse.Namespace) -> "nn.Module":
             told = "; ".join(f"{name}: {text}" for name, text in missing.items())
             raise ValueError(f"{asked.checkpoint}: its weights do not tell everything, so add --set "
                              f"{' '.join(f'{name}=…' for name in missing)} ({told})")
-        return load_checkpoint(asked.checkpoint, asked.model, **given)
+        try:
+            return load_checkpoint(asked.checkpoint, asked.model, **given)
+        except TypeError as error:
+            words = ", ".join(f"{name}={value!r}" for name, value in given.items() if isinstance(value, str))
+            raise ValueError(f"set: expected numbers where the model takes numbers, got {words or error}") from error
 
 
 def config(asked: argparse.Namespace) -> dict[str, Any]:

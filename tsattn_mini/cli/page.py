@@ -42,15 +42,11 @@ def run(asked: argparse.Namespace) -> None:
     model = checkpoint(asked)
     from tsattn_mini import explain
     from tsattn_mini.explore.page import write
-    if explain.reads_text(model):
-        about, given = "a text", {"text": asked.text}
-    else:
-        data = series(asked)
-        about, given = data.source, {"series": data, "start": asked.start, "scaled": asked.scaled}
+    data = series(asked)
     with waiting("making the explorers, which takes a minute at most"):
-        blocks = explain.explorers(model, **given)
+        blocks = explain.explorers(model, data, start=asked.start, scaled=asked.scaled)
     with waiting(f"writing {asked.out}"):
-        write(asked.out, blocks, title=asked.title or f"{asked.checkpoint.name} on {about}", lead=asked.lead)
+        write(asked.out, blocks, title=asked.title or f"{asked.checkpoint.name} on {data.source}", lead=asked.lead)
     size = asked.out.stat().st_size / 1e6
     print(asked.out)
     say(f"wrote {size:.1f} MB: open it in a browser, or send it; it holds your numbers and needs no internet")

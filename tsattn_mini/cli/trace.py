@@ -67,8 +67,6 @@ def _trace(asked: argparse.Namespace) -> "Trace":
     """The steps of one window, or of a text."""
     model = checkpoint(asked)
     from tsattn_mini import explain
-    if explain.reads_text(model):
-        return explain.trace(model, text=asked.text)
     data = series(asked)
     with waiting("running one window"):
         return explain.trace(model, data, start=asked.start, scaled=asked.scaled)

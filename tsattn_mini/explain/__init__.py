@@ -6,14 +6,17 @@ the reader may move the window; of a larger one a page holds what enters its att
 """
 
 import copy
+from types import ModuleType
 
 import pandas as pd
 from torch import nn
 
 from tsattn_mini.datasets import Series
 from tsattn_mini.explain import nonstationary
-from tsattn_mini.explain.parts import Block
+from tsattn_mini.explain.parts import Block, run
+from tsattn_mini.explain.rows import Rows
 from tsattn_mini.nonstationary import NonstationaryTransformer
+from tsattn_mini.trace import Trace
 
 FORECASTERS = {NonstationaryTransformer: nonstationary}
 
@@ -33,11 +36,29 @@ def explorers(model: nn.Module, series: Series, *, start: int | str | pd.Timesta
         ValueError: a model of another class, columns or time marks that do not fit its weights, too few rows, or a
             `start` outside.
     """
-    explain = next((part for kind, part in FORECASTERS.items() if isinstance(model, kind)), None)
-    if explain is None:
-        known = ", ".join(kind.__name__ for kind in FORECASTERS)
-        raise ValueError(f"model: expected one of {known}, got {type(model).__name__}")
+    part, model = _part(model), copy.deepcopy(model).float().eval()
+    return part.blocks(model, _rows(part, model, series, start, scaled))
+
+
+def trace(model: nn.Module, series: Series, *, start: int | str | pd.Timestamp | None = None,
+          scaled: bool = True) -> Trace:
+    """Every named step of one window on its way through `model`. Arguments and errors as for `explorers`."""
+    part, model = _part(model), copy.deepcopy(model).float().eval()
+    rows = _rows(part, model, series, start, scaled)
+    return run(lambda: part.forward(model, rows, rows.first_window()), follow=True)
+
+
+def _part(model: nn.Module) -> ModuleType:
+    """The module here that explains models of this class."""
+    for kind, part in FORECASTERS.items():
+        if isinstance(model, kind):
+            return part
+    known = ", ".join(kind.__name__ for kind in FORECASTERS)
+    raise ValueError(f"model: expected one of {known}, got {type(model).__name__}")
+
+
+def _rows(part: ModuleType, model: nn.Module, series: Series, start: int | str | pd.Timestamp | None,
+          scaled: bool) -> Rows:
     if not isinstance(series, Series):
         raise ValueError(f"series: expected a Series, as read_csv gives it, got {type(series).__name__}")
-    model = copy.deepcopy(model).float().eval()
-    return explain.blocks(model, explain.rows(model, series, start, scaled))
+    return part.rows(model, series, start, scaled)

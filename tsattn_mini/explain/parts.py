@@ -72,9 +72,9 @@ def maps(trace: Trace, place: str, scopes: Iterable[str], names: Mapping[str, st
                   f"{scopes[0]}/{name}")
 
 
-def run(forward: Callable[[], object]) -> Trace:
-    """The steps of one quiet run."""
-    with torch.no_grad(), warnings.catch_warnings(), record(follow=False) as trace:
+def run(forward: Callable[[], object], follow: bool = False) -> Trace:
+    """The steps of one quiet run; `follow` as for `record`."""
+    with torch.no_grad(), warnings.catch_warnings(), record(follow=follow) as trace:
         warnings.simplefilter("ignore")
         forward()
     return trace
