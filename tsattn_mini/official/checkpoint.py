@@ -107,11 +107,12 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
 
     Raises:
         ValueError: a file that is no checkpoint or holds code, an unknown model or one that the weights do not look
-            like, or weights that lack what a size is read from.
+            like, weights that lack what a size is read from, or a setting that is misspelled or contradicts them.
     """
     name, state, taken, found = _open(path_or_dict, model, config)
     module, state = MODELS[name], weights.plain(state)
     told = module.told(state)
+    weights.settings(config, module.NAMES, told, {}, (*module.NEEDED, *module.OPTIONAL))  # as loading would refuse them
     given = {ours: value for key, (value, _) in taken.items() if (ours := module.NAMES.get(key, key)) not in told}
     needed = {**module.NEEDED, **(fedformer.undrawn(state, given) if module is fedformer else {})}
     missing = {_released(module, ours): text.partition(", released name")[0]
