@@ -49,7 +49,8 @@ def test_what_is_no_checkpoint_is_refused_in_one_line_and_never_run(name, tmp_pa
 
 @pytest.mark.parametrize(("arguments", "why"), [
     (["--model", "nonsense"], "model: expected one of"), (["--model", "duet"], "nonstationary"),
-    (["--config", "gone.json"], "config: expected a file, got gone.json"), (["--set", "n_head=2"], "did you mean n_heads"),
+    (["--config", "gone.json"], "config: expected a file, got gone.json"),
+    (["--set", "n_head=2"], "did you mean n_heads"),
     (["--set", "d_model=16"], "the weights say 10, got 16")])
 def test_settings_that_do_not_fit_are_refused_in_one_line(checkpoint, arguments, why, capsys):
     assert main(["settings", str(checkpoint), *arguments]) == 1
