@@ -102,3 +102,143 @@ def test_every_slide_fits_and_every_explorer_on_one_answers(present, name):
         page.wait_for_function(f"innerWidth === {width} && innerHeight === {height}")
         assert page.evaluate(FAULTS) == [], (width, height)
     assert page.evaluate(MOVE) == []
+
+
+PLACE = "[...document.querySelectorAll('article p, article h2')].findIndex((el) => el.getBoundingClientRect().top > 0)"
+LEFT = "!document.querySelector('.ts-talk')"
+NOW = f"{OPEN}.talk.deck.getIndices().h + 1"
+
+
+def go(page, key, number):
+    """Press a key of the talk and wait for the slide that it leads to."""
+    page.keyboard.press(key)
+    page.wait_for_function(f"{NOW} === {number} && new URLSearchParams(location.search).get('talk') === '{number}'")
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_escape_leads_back_to_the_very_place_and_nothing_of_the_page_is_changed(present, served, book, protocol):
+    page = present(KGC, "", site=served if protocol == "http" else book.as_uri() + "/")
+    page.evaluate("Promise.all([...document.querySelectorAll('[data-explorer]')].map((el) => el.explorer.ready))")
+    page.locator("#a-row-of-zeros > p").last.evaluate("el => el.scrollIntoView({ behavior: 'instant' })")
+    assert page.evaluate("scrollY") > 1000
+    before = page.evaluate(f"[{PLACE}, scrollY, document.querySelector('article').textContent]")
+    page.keyboard.press("t")
+    page.wait_for_function(OPEN)
+    number = page.evaluate(NOW)
+    assert plan(notebook(KGC))[number - 1].section == "a-row-of-zeros"
+    go(page, "PageDown", number + 1)
+    page.keyboard.press("Escape")
+    page.wait_for_function(LEFT)
+    assert page.evaluate(f"[{PLACE}, scrollY, document.querySelector('article').textContent]") == before
+    assert "talk" not in page.url
+
+
+def test_reload_back_and_forward_find_the_slide_and_the_page(present):
+    page = present(KGC, "?talk=4")
+    go(page, "PageDown", 5)
+    page.reload()
+    page.wait_for_function(f"{OPEN} && {NOW} === 5")
+    page.keyboard.press("Escape")
+    page.wait_for_function(LEFT)
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_function(OPEN)
+    number = page.evaluate(NOW)
+    page.go_back()
+    page.wait_for_function(LEFT)
+    page.go_forward()
+    page.wait_for_function(f"{OPEN} && {NOW} === {number}")
+
+
+@pytest.mark.parametrize(("query", "cell"), [
+    ("?talk=c09-play", "c09-play-explore"), ("?talk#what-a-zero-costs", "c09-price"), ("?talk=99", "c09-references"),
+    ("?talk=nothing", "c09-title")])
+def test_an_address_leads_to_a_slide_by_cell_section_or_number(present, query, cell):
+    slides = plan(notebook(KGC))
+    page = present(KGC, query)
+    assert slides[page.evaluate(NOW) - 1].id == cell
+
+
+def test_a_state_in_the_address_survives_the_talk_and_shows_on_its_slide(present):
+    page = present(KGC, "")
+    explorer = page.locator("[data-explorer=kgc]")
+    explorer.evaluate("async (el) => { await el.explorer.ready; await el.explorer.set('delta', 0.001); }")
+    page.wait_for_function("location.search.includes('s=')")
+    page.keyboard.press("t")
+    page.wait_for_function(OPEN)
+    page.reload()
+    page.wait_for_function(OPEN)
+    page.wait_for_function("document.querySelector('.ts-talk [data-explorer=kgc]').explorer.inputs().delta === 0.001")
+    page.keyboard.press("Escape")
+    page.wait_for_function(LEFT)
+    assert "s=" in page.url
+
+
+def test_a_remote_control_steps_whatever_has_the_focus(present):
+    page = present(KGC, "?talk=c09-play")
+    number = page.evaluate(NOW)
+    slider = page.locator("[data-explorer=kgc] input[type=range]").first
+    slider.click()
+    value = slider.input_value()
+    for key, to in (("PageDown", number + 1), ("PageUp", number), ("ArrowRight", number + 1), ("ArrowLeft", number),
+                    ("Space", number + 1), ("Shift+Space", number), ("End", len(plan(notebook(KGC)))), ("Home", 1)):
+        go(page, key, to)
+    assert slider.input_value() == value
+    go(page, "End", len(plan(notebook(KGC))))
+    for key in (".", "b"):
+        page.keyboard.press(key)
+        assert page.evaluate(f"{OPEN}.talk.deck.isPaused()")
+        page.keyboard.press("Escape")
+        assert not page.evaluate(f"{OPEN}.talk.deck.isPaused()")
+    page.keyboard.press("o")
+    assert page.evaluate(f"{OPEN}.talk.deck.isOverview()")
+    page.keyboard.press("Escape")
+    assert not page.evaluate(f"{OPEN}.talk.deck.isOverview()")
+    page.keyboard.press("Escape")
+    page.wait_for_function(LEFT)
+
+
+def test_a_control_reached_by_keyboard_keeps_its_arrow_keys(present):
+    page = present(KGC, "?talk=c09-play")
+    number = page.evaluate(NOW)
+    slider = page.locator("[data-explorer=kgc] input[type=range]").first
+    page.keyboard.press("Tab")
+    slider.focus()
+    value = slider.input_value()
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() != value
+    assert page.evaluate(NOW) == number
+
+
+def test_the_answer_to_a_prediction_is_the_next_step(present):
+    page = present(KGC, "?talk=c09-ask-zero")
+    number = page.evaluate(NOW)
+    answer = page.locator(".slides > .present .ts-reveal")
+    assert not answer.is_visible()
+    page.keyboard.press("PageDown")
+    answer.wait_for(state="visible")
+    assert page.evaluate(NOW) == number
+    assert "13.8" in answer.inner_text()
+    go(page, "PageDown", number + 1)
+
+
+def test_a_drag_on_a_zoomed_slide_moves_the_cell_under_the_pointer(present):
+    page = present(KGC, "?talk=c09-play")
+    explorer = page.locator("[data-explorer=kgc]")
+    explorer.evaluate("el => el.explorer.ready")
+    before = explorer.evaluate("el => el.explorer.inputs().prior")
+    box = explorer.locator("[data-input=prior] input").nth(4).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 30, steps=3)
+    page.mouse.up()
+    moved = explorer.evaluate("el => el.explorer.inputs().prior")
+    assert moved[1][1] > before[1][1]
+    moved[1][1] = before[1][1]
+    assert moved == before
+
+
+def test_every_section_of_the_plan_is_an_anchor_of_the_page(book):
+    for name in LESSONS:
+        text = (book / name).read_text("utf8")
+        assert all(f'id="{slide.section}"' in text for slide in plan(notebook(name))), name

@@ -97,7 +97,9 @@ class Draft:
     def put(self, i, after):
         """Place cell `i`, which leads to cell `after`."""
         what, then = self.blocks[i], self.blocks.get(after)
-        if what is Block.EXPLORER:
+        if self.kind == "title" and heading(self.cells[i]):
+            self.slides.append(["title", [i], []])
+        elif what is Block.EXPLORER:
             self.slides.append(["explorer", [i], self.said])
             self.said = []
         elif what is Block.QUESTION:

@@ -22,7 +22,7 @@ export function keys(talk) {
   talk.key("f", () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()));
   talk.key("c", () => {
     talk.root.classList.toggle("ts-with-code");
-    deck.layout();
+    dispatchEvent(new Event("resize")); // and the slide is fitted anew
   });
 
   // What Escape closes, the last opened first; with nothing open it leaves.
