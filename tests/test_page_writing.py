@@ -38,6 +38,13 @@ def test_the_graphs_are_in_the_page_and_not_in_the_notebook(explorer, tmp_path):
     assert '"graphs":{}' in explorer.html
 
 
+def test_the_page_says_of_a_step_what_it_was_computed_from_and_by_which_line(explorer):
+    about = explorer.alone().partition("data-about='y'")[2].partition("</div>")[0]
+    assert about == explorer.html.partition("data-about='y'")[2].partition("</div>")[0]
+    assert "<code>x * torch.ones(3)</code>" in about
+    assert "<b>x</b>" in about
+
+
 def test_a_lesson_too_writes_pages_that_lead_to_no_other_page(tmp_path, monkeypatch):
     monkeypatch.setenv("TSATTN_BOOK", "1")
     shows = replace(QUESTION, lesson="97_page", show=Show("page-writing", x=2.0))

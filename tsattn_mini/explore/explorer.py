@@ -114,7 +114,7 @@ class Explorer(Element):
     def alone(self) -> str:
         """The explorer as HTML for a page without a kernel: its graphs inside, and its inputs where they stand now."""
         with standing_alone():
-            return self._drawn(self._run(self._now))
+            return self._drawn(self._run(self._now, follow=True))
 
     def close(self) -> None:
         """Stop talking to the front end and give the id free."""
