@@ -23,7 +23,11 @@ export function bar(talk) {
   talk.button(say.leave, talk.leave, say.leaveHint);
   root.append(line);
 
+  const look = () => {
+    if (deck.isOverview()) deck.getCurrentSlide().scrollIntoView({ block: "nearest" });
+  };
   const write = () => { count.textContent = `${deck.getIndices().h + 1} / ${talk.slides.length}`; };
   deck.on("slidechanged", write);
+  for (const event of ["overviewshown", "slidechanged"]) deck.on(event, look);
   write();
 }

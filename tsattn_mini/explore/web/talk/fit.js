@@ -16,7 +16,7 @@ export function fitting({ deck, slides, onClose }) {
   });
   const all = () => shown().forEach(fit);
   for (const { body } of slides) watch.observe(body);
-  for (const event of ["slidechanged", "overviewshown", "resize"]) deck.on(event, all);
+  for (const event of ["slidechanged", "overviewshown", "overviewhidden", "resize"]) deck.on(event, all);
   addEventListener("resize", all);
   onClose(() => {
     watch.disconnect();
