@@ -106,7 +106,7 @@ def written(monkeypatch):
     from tsattn_mini import explain
 
     asked = []
-    monkeypatch.setattr(explain, "explorers", lambda *given, **named: asked.append(named) or ["Words.", "More."])
+    monkeypatch.setattr(explain, "explorers", lambda model, series, **named: asked.append(named) or ["Words.", "More."])
     return asked
 
 
@@ -167,7 +167,9 @@ def test_settings_that_contradict_the_weights_are_refused(command, given, why, h
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_data_it_says_how_to_name_some(command, here, capsys):
     assert run(command, data=None) == 1
-    assert "name a CSV file with --data my.csv" in refused(capsys)
+    assert "expected a CSV file, --data my.csv, or for Engram a text" in refused(capsys)
+    assert run(command, "--text", "a few words") == 1
+    assert "got both" in refused(capsys)
     assert run(command, data="gone.csv") == 1
     assert "gone.csv" in refused(capsys)
 

@@ -103,6 +103,8 @@ def test_what_takes_a_while_is_said_and_taken_back_on_a_terminal_only(screen, mo
     with waiting("reading"):
         assert beside.getvalue() == "\r\x1b[Kreading …"
     assert beside.getvalue().endswith("\r\x1b[K")
+    with waiting("making\x1b[2J a page that takes a very long while", 3, 4):
+        assert beside.getvalue().endswith("\r\x1b[K▇▇▇· making\\x1b[2J a page that takes a …")
     monkeypatch.setattr("sys.stderr", io.StringIO())
     with waiting("reading"):
         pass

@@ -56,7 +56,7 @@ def checkpoint(asked: argparse.Namespace) -> "nn.Module":
         ValueError: what is wrong with the file, or which settings its weights do not tell.
     """
     from tsattn_mini.official import load_checkpoint, settings
-    with waiting(f"reading {asked.checkpoint}"):
+    with waiting(f"reading {asked.checkpoint}", 1, asked.stages):
         given = config(asked)
         missing = settings(asked.checkpoint, asked.model, **given).missing
         if missing:
@@ -84,16 +84,24 @@ def config(asked: argparse.Namespace) -> dict[str, Any]:
     return {**configuration(asked.config), **dict(asked.set)}
 
 
-def series(asked: argparse.Namespace) -> "Series":
-    """The data, read; what was found is told beside the answer.
+def source(asked: argparse.Namespace) -> dict[str, Any]:
+    """What the model reads, as `explain` takes it: a text, or a series with its window and its scale.
 
     Raises:
-        ValueError: no file, or what is wrong with it.
+        ValueError: neither or both, or what is wrong with the file.
     """
-    if asked.data is None:
-        raise ValueError("data: this model reads numbers; name a CSV file with --data my.csv")
+    if (asked.data is None) == (asked.text is None):
+        raise ValueError("data: expected a CSV file, --data my.csv, or for Engram a text, --text \"…\", got "
+                         + ("neither" if asked.data is None else "both"))
+    if asked.text is not None:
+        return {"text": asked.text}
+    return {"series": _series(asked), "start": asked.start, "scaled": asked.scaled}
+
+
+def _series(asked: argparse.Namespace) -> "Series":
+    """The data, read; what was found is told beside the answer."""
     from tsattn_mini.datasets import read_csv
-    with waiting(f"reading {asked.data}"):
+    with waiting(f"reading {asked.data}", 2, asked.stages):
         found = read_csv(asked.data, target=asked.target, date=_one(asked.date), sep=asked.sep, decimal=asked.decimal,
                          freq=asked.freq, columns=asked.columns, missing=asked.missing, date_format=asked.date_format,
                          encoding=asked.encoding)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, series, writable
+from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, source, writable
 from tsattn_mini.cli.terminal import say, waiting
 
 EPILOG = """
@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
     part.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="the file to write")
     part.add_argument("--title", help="above the page; left out, the names of the checkpoint and of the data")
     part.add_argument("--lead", default="", help="a paragraph below the title")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, stages=4)
 
 
 def run(asked: argparse.Namespace) -> None:
@@ -39,14 +39,14 @@ def run(asked: argparse.Namespace) -> None:
         ValueError: whatever is wrong with the checkpoint, the data, the start or the file to write.
     """
     writable(asked.out, "out", ".html", asked)
-    model = checkpoint(asked)
+    model, read = checkpoint(asked), source(asked)
     from tsattn_mini import explain
     from tsattn_mini.explore.page import write
-    data = series(asked)
-    with waiting("making the explorers, which takes a minute at most"):
-        blocks = explain.explorers(model, data, start=asked.start, scaled=asked.scaled)
-    with waiting(f"writing {asked.out}"):
-        write(asked.out, blocks, title=asked.title or f"{asked.checkpoint.name} on {data.source}", lead=asked.lead)
+    with waiting("making the explorers, which takes a while", 3, asked.stages):
+        blocks = explain.explorers(model, **read)
+    with waiting(f"writing {asked.out}", 4, asked.stages):
+        title = f"{asked.checkpoint.name} on {asked.data.name if asked.data else 'a text'}"
+        write(asked.out, blocks, title=title if asked.title is None else asked.title, lead=asked.lead)
     size = asked.out.stat().st_size / 1e6
     print(asked.out)
     say(f"wrote {size:.1f} MB: open it in a browser, or send it; it holds your numbers and needs no internet")

@@ -105,12 +105,14 @@ def _pieces(text: str, room: int) -> list[str]:
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[None]:
-    """Say what takes a while; on a terminal only, and gone when it is done."""
+def waiting(text: str, at: int = 0, stages: int = 0) -> Iterator[None]:
+    """Say what takes a while, the stage `at` of some `stages`; on a terminal only, and gone when it is done."""
     if not sys.stderr.isatty():
         yield
         return
-    print(f"\r\x1b[K{text} …", end="", file=sys.stderr, flush=True)
+    bar = "▇" * at + "·" * (stages - at)
+    line = cut(f"{bar} {visible(text)} …".lstrip(), shutil.get_terminal_size().columns)
+    print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     try:
         yield
     finally:

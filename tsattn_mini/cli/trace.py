@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, series, writable
+from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, source, writable
 from tsattn_mini.cli.terminal import columns, say, table, waiting
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
     part.add_argument("--steps", nargs="+", metavar="PATTERN", help="only these steps, such as 'enc0/*' or tau")
     part.add_argument("--flow", type=Path, metavar="FILE.svg", help="draw what was computed from what")
     part.add_argument("--csv", type=Path, metavar="FILE.csv", help="write the table as CSV too")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, stages=3)
 
 
 def run(asked: argparse.Namespace) -> None:
@@ -65,11 +65,10 @@ def run(asked: argparse.Namespace) -> None:
 
 def _trace(asked: argparse.Namespace) -> "Trace":
     """The steps of one window, or of a text."""
-    model = checkpoint(asked)
+    model, read = checkpoint(asked), source(asked)
     from tsattn_mini import explain
-    data = series(asked)
-    with waiting("running one window"):
-        return explain.trace(model, data, start=asked.start, scaled=asked.scaled)
+    with waiting("running it once", 3, asked.stages):
+        return explain.trace(model, **read)
 
 
 def _picked(found: "Trace", patterns: list[str] | None) -> "Trace":
