@@ -122,6 +122,16 @@ def test_a_released_default_is_named_and_never_taken():
         load_checkpoint(released.random_state())
 
 
+def test_the_head_of_an_itransformer_has_two_names():
+    state = STATES["itransformer_forecast_long"]
+    other = {key.replace("projection.", "projector.") if key.startswith("projection.") else key: t
+             for key, t in state.items()}
+    assert "projector.weight" in other
+    assert settings(other).read == settings(state).read
+    nets = [load_checkpoint(s, enc_in=5, n_heads=4) for s in (state, other)]
+    assert torch.equal(nets[0].projection.weight, nets[1].projection.weight)
+
+
 def test_timexer_tells_its_targets_where_there_is_more_than_one():
     assert settings(STATES["timexer_forecast_M"]).read["V"] == 5
     assert set(settings(STATES["timexer_forecast_MS"]).missing) == {"n_heads", "features", "enc_in"}

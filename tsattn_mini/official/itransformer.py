@@ -1,5 +1,6 @@
 """iTransformer as released in thuml/Time-Series-Library (models/iTransformer.py, layers/Embed.py)."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +34,8 @@ WHOLE = {"x_norm": "x_norm", "enc_embedding": "embedding/tokens", "enc_out": "en
 
 def load(state: Mapping[str, Any], **config: Any) -> ITransformer:
     """See `tsattn_mini.official.load_checkpoint`."""
-    state, config = weights.plain(state), {name: value for name, value in config.items() if name not in DECODER}
+    state = _one_head(weights.plain(state))
+    config = {name: value for name, value in config.items() if name not in DECODER}
     net = ITransformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
     weights.transfer(state, net, FORECASTER)
     return net
@@ -41,6 +43,7 @@ def load(state: Mapping[str, Any], **config: Any) -> ITransformer:
 
 def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
+    state = _one_head(state)
     return {
         "M": weights.size(state, "enc_embedding.value_embedding.weight", axis=0, rank=2),
         "seq_len": weights.size(state, "enc_embedding.value_embedding.weight", axis=1, rank=2),
@@ -48,6 +51,11 @@ def told(state: weights.State) -> dict[str, Any]:
         "d_ff": weights.size(state, "encoder.attn_layers.0.conv1.weight", axis=0, rank=3),
         "e_layers": weights.count(state, r"encoder\.attn_layers\.(\d+)\."),
     }
+
+
+def _one_head(state: weights.State) -> weights.State:
+    """The head is called `projection`; weights of other code that call it `projector` are read as well."""
+    return {re.sub(r"^projector\.", "projection.", name): value for name, value in state.items()}
 
 
 def _embedding(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
