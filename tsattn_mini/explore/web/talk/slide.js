@@ -6,6 +6,7 @@ export function makeSlide(slide, talk) {
   section.dataset.kind = slide.kind;
   section.innerHTML = '<div class="ts-head"></div><div class="ts-room"><div class="ts-body bd-article"></div></div>';
   const [head, room] = section.children, body = room.firstChild;
+  if (slide.kind === "explorer") room.dataset.preventSwipe = ""; // a finger there moves handles
   head.append(title(slide));
   for (const { parts, late } of slide.cells) {
     const box = late ? step(body) : body;
@@ -45,7 +46,7 @@ function reveal(element, body) {
   const box = step(body), label = document.createElement("strong");
   box.classList.add("ts-reveal");
   label.textContent = words("talk").answer;
-  box.append(label, " ", ...answer.cloneNode(true).childNodes);
+  box.append(label, ...answer.cloneNode(true).childNodes);
 }
 
 function notes(slide) {
