@@ -2,7 +2,6 @@
 
 import argparse
 import random
-import re
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -97,7 +96,7 @@ def _of_the_book(seed: int) -> "Iterator[Question]":
 
 def _questions(number: str) -> "list[Question]":
     """The questions of a lesson; making them computes their answers."""
-    with waiting(f"the questions of lesson {re.sub('^0', '', number)}"):
+    with waiting(f"the questions of lesson {int(number)}"):
         try:
             return list(import_module(f"tsattn_mini.questions.lesson{number}").QUESTIONS)
         except ModuleNotFoundError as error:

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from html import unescape
+from itertools import count
 
 from tsattn_mini.cli.asking import Given, Refused, asks, offers, places, read
 from tsattn_mini.cli.judging import SAY, Verdict, judge, shown
@@ -49,7 +50,7 @@ class Round:
         seed = self.seed if isinstance(question, NumberQuestion) and question.drawing else None
         question = question.at(seed) if seed else question
         self._show(number, question, seed)
-        for attempt in range(1, 1000):
+        for attempt in count(1):
             try:
                 given = _written(question) if isinstance(question, WrittenQuestion) else _given(question)
             except Skipped:
