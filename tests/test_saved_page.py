@@ -23,6 +23,10 @@ TYPED = ["</script><script>window.__hit = 1</script>", "<!--<script>", "]]><img 
          "&lt;b&gt; &#39;", "👩\u200d💻 \u200fעברית", "\u202eright to left", "two\nlines\r\nand\ttabs",
          "$x$ \\(y\\) {name} {0} ${z}", "nul\0 \x1b[31m", "half \ud800 and \udc00", "=cmd(' /C calc')!A0", "a: b: c",
          "constructor"]
+HEARD = """([el, { name, label }, first]) => {
+  const said = el.querySelector(`[data-step="${CSS.escape(name)}"] svg`).getAttribute("aria-label");
+  return said !== first && said.startsWith(`${label} along V: `);
+}"""
 FIT = "[document.documentElement.scrollWidth, innerWidth]"
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 RUN = """async page => (await axe.run({ resultTypes: ["violations"] })).violations.flatMap(({ id, impact, nodes }) =>
@@ -124,6 +128,11 @@ def test_it_stands_as_the_explorer_stood_and_reset_leads_there(browser, saved, e
         live["soft"].returned("reset", first)
 
 
+def in_lines(text):
+    """A text whose lines stay lines."""
+    return "".join(c if c in "\n\t" else visible(c) for c in text.replace("\r\n", "\n"))
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     """Everything a reader can name, named by every odd text at once."""
@@ -158,13 +167,16 @@ def test_odd_texts_are_shown_as_typed_and_none_of_them_runs(browser, hostile):
         assert texts("h1") == [" ".join(spoken)]
         assert texts("th") == texts("td") == spoken
         assert texts("[data-preset]") == spoken
-        assert texts("main > p") == texts("header > p") == [" ".join(escaped_lines(t).split()) for t in TYPED]
+        assert texts("main > p") == texts("header > p") == [" ".join(in_lines(t).split()) for t in TYPED]
         one = live["hostile"]
         one.at.locator("select").select_option(index=1)
         one.settled("moved")
+        before = one.state()["spoken"]
         one.at.locator(".ts-cells input").nth(2).fill("0.5")
         one.at.locator(".ts-cells input").nth(2).press("Enter")
         one.settled("typed")
+        for said, about in zip(before, one.spec["steps"][:-1], strict=False):  # names with colons too
+            window.wait_for_function(HEARD, arg=[one.at.element_handle(), about, said])
         places = one.at.locator(".ts-cells input").evaluate_all("all => all.map(field => field.ariaLabel)")
         assert places == [f"v, V {name}" for name in shown]
         one.chosen(one.spec["steps"][0]["name"], 1)
@@ -172,11 +184,6 @@ def test_odd_texts_are_shown_as_typed_and_none_of_them_runs(browser, hostile):
         question.locator("input").first.check()
         question.get_by_role("button", name=words("question")["check"], exact=True).click()
         assert visible(TYPED[2]) in question.locator(".ts-q-feedback").inner_text()
-
-
-def escaped_lines(text):
-    """A text whose lines stay lines."""
-    return "".join(c if c in "\n\t" else visible(c) for c in text.replace("\r\n", "\n"))
 
 
 def test_a_table_program_gets_no_formula(browser, hostile):
