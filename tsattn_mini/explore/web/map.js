@@ -57,8 +57,14 @@ export function pixels(data, columns, scale, top, ink) {
   return image;
 }
 
-// The colours of the theme at a node, those of heat maps as red, green and blue.
+// The colours of the theme, those of heat maps as red, green and blue. Reading them at `node` lays out the page anew,
+// which is dear while a hand moves, so each theme is read once.
+const known = {};
 export function inks(node) {
+  return known[[document.documentElement.dataset.theme, document.body.dataset.jpThemeLight]] ??= read(node);
+}
+
+function read(node) {
   const theme = getComputedStyle(node);
   const parts = (name) => [1, 3, 5].map((at) => parseInt(theme.getPropertyValue(`--ts-${name}`).trim().slice(at, at + 2), 16));
   return { zero: parts("zero"), warm: parts("warm"), gate: parts("gate"), cool: parts("cool") };
