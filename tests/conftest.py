@@ -6,6 +6,8 @@ import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
 
+from tsattn_mini.explore import Explorer
+
 
 def pytest_configure():
     """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
@@ -57,3 +59,11 @@ def visit(browser, site):
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def no_graphs():
+    """Explorers without their graphs: what they show comes from torch, and no export is waited for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Explorer, "_export", lambda explorer: {})
+        yield

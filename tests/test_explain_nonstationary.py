@@ -10,6 +10,8 @@ from tsattn_mini.explain import explorers, nonstationary, stored
 from tsattn_mini.figures import Figure, Table
 from tsattn_mini.official import load_checkpoint
 
+pytestmark = pytest.mark.usefixtures("no_graphs")
+
 T, V, F, LABEL = 11, 3, 5, 3
 SIZES = {"label_len": LABEL, "pred_len": F, "n_heads": 2}
 
@@ -29,7 +31,7 @@ def window(net, data, start):
 
 
 @pytest.fixture(scope="module")
-def made():
+def made(no_graphs):
     net, data = model(), series(V)
     blocks = explorers(net, data, start=7)
     yield net, data, blocks

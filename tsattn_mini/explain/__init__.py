@@ -12,13 +12,21 @@ import pandas as pd
 from torch import nn
 
 from tsattn_mini.datasets import Series
-from tsattn_mini.explain import nonstationary
+from tsattn_mini.explain import autoformer, duet, fedformer, informer, itransformer, kite, nonstationary, timexer
 from tsattn_mini.explain.parts import Block, run
 from tsattn_mini.explain.rows import Rows
+from tsattn_mini.kite.forecaster import KITE
 from tsattn_mini.nonstationary import NonstationaryTransformer
 from tsattn_mini.trace import Trace
+from tsattn_mini.zoo.autoformer import Autoformer
+from tsattn_mini.zoo.duet import DUET
+from tsattn_mini.zoo.fedformer import FEDformer
+from tsattn_mini.zoo.informer import Informer
+from tsattn_mini.zoo.itransformer import ITransformer
+from tsattn_mini.zoo.timexer import TimeXer
 
-FORECASTERS = {NonstationaryTransformer: nonstationary}
+FORECASTERS = {NonstationaryTransformer: nonstationary, Informer: informer, Autoformer: autoformer,
+               FEDformer: fedformer, ITransformer: itransformer, TimeXer: timexer, DUET: duet, KITE: kite}
 
 
 def explorers(model: nn.Module, series: Series, *, start: int | str | pd.Timestamp | None = None,

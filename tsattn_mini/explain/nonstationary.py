@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.datasets import Series
-from tsattn_mini.embedding import CalendarEmbedding
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
@@ -18,15 +17,14 @@ from tsattn_mini.explain.parts import (
     over_time,
     run,
     settings,
-    sliders,
     transforms,
     weights_of,
+    whole,
 )
-from tsattn_mini.explain.rows import Rows, fitting, read
-from tsattn_mini.explore import Explorer, Joined, Slider
-from tsattn_mini.explore.ids import unused
+from tsattn_mini.explain.rows import Rows, read_encoder_decoder
+from tsattn_mini.explore import Slider
 from tsattn_mini.nonstationary import NonstationaryTransformer, destationary_attention, stationarize
-from tsattn_mini.trace import record, step
+from tsattn_mini.trace import Trace, step
 
 LEAD = ("Non-stationary Transformer (Liu et al., 2022). Every window is normalised; two small networks read the window "
         "as it was and give attention back what that took away: one factor τ for all scores, one shift δ for each key. "
@@ -38,17 +36,19 @@ ASK = {"QK": "L S", "logits": "L S", "A": "L S"}
 
 
 def rows(model: NonstationaryTransformer, series: Series, start: int | str | None, scaled: bool) -> Rows:
-    net = model.transformer
-    return read(series, fitting(series, net.V), past=net.seq_len, ahead=net.pred_len, start=start, scaled=scaled,
-                marks=net.enc_embedding.marks, calendar=isinstance(net.enc_embedding.time, CalendarEmbedding))
+    return read_encoder_decoder(model.transformer, series, start, scaled)
 
 
 def blocks(model: NonstationaryTransformer, rows: Rows) -> list[Block]:
-    small, answer = weights_of(model) <= WHOLE, partial(forward, model, rows)
-    return [LEAD, about_rows(rows), settings(model, sizes(model)),
-            *([whole(model, rows)] if small else
-              stored.explorers(rows, answer, attentions(model), list(range(rows.x.shape[1])), also=("tau", "delta"))),
-            *handles_over_time(model, rows), *transforms(run(lambda: answer(rows.first_window())))]
+    net, answer, targets = model.transformer, partial(forward, model, rows), list(range(model.transformer.V))
+    if weights_of(model) <= WHOLE:
+        counts = {"layer": len(net.encoder.layers), "head": net.encoder.layers[0].attention.H}
+        live = [whole(rows, lambda window, **powers: forward(moved(model, **powers), rows, window), targets,
+                      partial(draw, model), steps(model), counts=counts, handles=HANDLES, presets=PRESETS)]
+    else:
+        live = stored.explorers(rows, answer, attentions(model), targets, also=("tau", "delta"))
+    return [LEAD, about_rows(rows), settings(model, sizes(model)), *live, *handles_over_time(model, rows),
+            *transforms(run(lambda: answer(rows.first_window())))]
 
 
 def sizes(model: NonstationaryTransformer) -> dict[str, object]:
@@ -82,29 +82,18 @@ def changed(tau: Tensor, delta: Tensor, tau_power: Tensor, delta_times: Tensor) 
     return tau, delta
 
 
-def whole(model: NonstationaryTransformer, rows: Rows) -> Explorer:
-    """The whole model on any window."""
-    net, targets = model.transformer, list(range(model.transformer.V))
-
-    def fn(window: Tensor, tau_power: Tensor, delta_times: Tensor, layer: Tensor | None = None,
-           head: Tensor | None = None) -> None:
-        past, _, _, truth = rows.split(window[None])
-        with record(follow=False) as trace:
-            y = forward(moved(model, tau_power, delta_times), rows, window[None])
-        rows.name(past[0], truth[0], y[0], targets)
-        maps(trace, "encoder", (f"enc{i}" for i in range(len(net.encoder.layers))), ASK, layer, head)
-        last = f"dec{len(net.decoder.layers) - 1}"
-        for part in ("self", "cross"):
-            maps(trace, part, [f"{last}/{part}"], {"A": "L S"}, None, head)
-
+def steps(model: NonstationaryTransformer) -> list[str]:
+    """What the explorer of the whole model shows."""
     last = f"h{len(model.tau_projector.mlp) - 1}"
     hidden = [f"{side}_projector/{name}" for side in ("tau", "delta") for name in ("z", last)]
-    places = sliders(layer=len(net.encoder.layers), head=net.encoder.layers[0].attention.H)
-    return Explorer(fn, {"window": rows.window(), **places, **HANDLES},
-                    show=[*hidden, "τ", "δ", *(f"encoder/{name}" for name in ASK), "self/A", "cross/A",
-                          Joined("yours/past", "yours/forecast", "yours/truth", name="past and forecast")],
-                    presets=PRESETS, labels=rows.labels(targets), title="One window through the whole model",
-                    id=unused("whole"))
+    return [*hidden, "τ", "δ", *(f"encoder/{name}" for name in ASK), "self/A", "cross/A"]
+
+
+def draw(model: NonstationaryTransformer, trace: Trace, layer: Tensor | None, head: Tensor | None) -> None:
+    net = model.transformer
+    maps(trace, "encoder", (f"enc{i}" for i in range(len(net.encoder.layers))), ASK, layer, head)
+    for part in ("self", "cross"):
+        maps(trace, part, [f"dec{len(net.decoder.layers) - 1}/{part}"], {"A": "L S"}, None, head)
 
 
 def attentions(model: NonstationaryTransformer) -> list[stored.Attention]:
@@ -130,8 +119,8 @@ def handles_over_time(model: NonstationaryTransformer, rows: Rows) -> list[Block
         model.handles(past, mu, sigma)
 
     trace = run(look)
-    at = {"window": [rows.stamps[i] for i in starts], "S": [str(i - rows.past) for i in range(rows.past)]}
+    back = {"S": [str(i - rows.past) for i in range(rows.past)]}
     return [f"τ and δ of {len(starts)} windows, by the date at which the window begins. δ has one number for each step "
             "of the past; the last stands next to the forecast.",
-            over_time(trace["tau"].tensor[:, 0], "window", "τ", at),
-            over_time(trace["delta"].tensor.mT, "S window", "δ", at)]
+            over_time(rows, trace["tau"].tensor[:, 0], "window", "τ", starts),
+            over_time(rows, trace["delta"].tensor.mT, "S window", "δ", starts, back)]

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from html import escape
 
 import torch
@@ -9,7 +10,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tsattn_mini.explain.rows import TRAIN, Rows
-from tsattn_mini.explore import Explorer, Slider
+from tsattn_mini.explore import Explorer, Joined, Slider
+from tsattn_mini.explore.ids import unused
+from tsattn_mini.explore.inputs import Input
 from tsattn_mini.figures import Figure, Table, picture
 from tsattn_mini.scales import meaning_of, number
 from tsattn_mini.trace import Trace, record, scope, step
@@ -17,6 +20,7 @@ from tsattn_mini.trace import Trace, record, scope, step
 Block = Explorer | Figure | str
 WHOLE = 1_000_000  # weights up to which a page carries the whole graph
 WINDOWS = 200  # of a curve over time
+CURVES = 6  # in one picture; more make a map
 
 
 def weights_of(model: nn.Module) -> int:
@@ -30,8 +34,9 @@ def settings(model: nn.Module, found: Mapping[str, object]) -> Table:
                                         ("weights", f"{weights_of(model):,}")])
 
 
-def about_rows(rows: Rows) -> str:
-    """How the reader's numbers became the model's, in sentences."""
+def about_rows(rows: Rows, targets: Sequence[int] | None = None) -> str:
+    """How the reader's numbers became the model's, in sentences; `targets` are the columns that are forecast."""
+    targets = range(len(rows.columns)) if targets is None else targets
     said = [f"The page carries rows {rows.first} to {rows.first + len(rows.x) - 1} of {rows.total} "
             f"({rows.stamps[0]} to {rows.stamps[-1]})."]
     said.append("Every column was z-scored with mean and deviation of the first "
@@ -39,6 +44,9 @@ def about_rows(rows: Rows) -> str:
                 if rows.scaler else "Columns go in as they are, without scaling.")
     if rows.marks is not None:
         said.append(f"{rows.marks.shape[-1]} time marks for each row come from its date.")
+    drawn = [rows.columns[i] for i in rows.drawn(list(targets))]
+    said.append(f"The pictures of the forecast show {', '.join(drawn)}"
+                f"{f' ({len(drawn)} of {len(targets)} variables)' if len(drawn) < len(targets) else ''}.")
     return " ".join(said)
 
 
@@ -59,17 +67,47 @@ def sliders(**counts: int) -> dict[str, Slider]:
 
 
 def maps(trace: Trace, place: str, scopes: Iterable[str], names: Mapping[str, str], layer: Tensor | None,
-         head: Tensor | None) -> None:
-    """Name `place/A`, … : one head of one layer of the attention steps that several scopes share.
+         head: Tensor | None, heads: bool = True) -> None:
+    """Name `place/A`, … (without a place `A`): one head of one layer of the attention steps that several scopes share.
 
     Args:
-        names: step of the attention → axes without window and head.
+        names: step of the attention → axes without window and head; heads: False where it has no axis of heads.
     """
     scopes = list(scopes)
     for name, axes in names.items():
-        with scope(place):
-            again(trace, name, one_of([trace[f"{s}/{name}"].tensor[0] for s in scopes], layer, head), axes,
-                  f"{scopes[0]}/{name}")
+        found = [trace[f"{s}/{name}"].tensor[0] for s in scopes]
+        x = one_of(found if heads else [one[None] for one in found], layer, head)
+        with scope(place) if place else nullcontext():
+            again(trace, name, x, axes, f"{scopes[0]}/{name}")
+
+
+def whole(rows: Rows, answer: Callable[..., Tensor], targets: Sequence[int], draw: Callable[..., None],
+          show: Sequence[str], *, counts: Mapping[str, int] | None = None, handles: Mapping[str, Input] | None = None,
+          presets: Mapping[str, Mapping] | None = None, labels: Mapping[str, Sequence[str]] | None = None,
+          many: bool = False) -> Explorer:
+    """The explorer of a whole model: any window, its steps, and past and forecast in the reader's units.
+
+    Args:
+        answer: (a window 1 × L × VK, handles) → the forecast 1 × F × N, or 1 × P × F × N where `many`.
+        targets: the columns that are forecast.
+        draw: (trace of the run, indices of `counts`) names the steps `show`.
+        counts: things of which the reader looks at one, such as layers and heads, each with a slider.
+    """
+    places = sliders(**counts or {})
+
+    def fn(window: Tensor, **moved: Tensor) -> None:
+        past, _, _, truth = rows.split(window[None])
+        at = {name: moved.pop(name, None) for name in counts or {}}
+        with record(follow=False) as trace:
+            y = answer(window[None], **moved)
+        rows.name(past[0], truth[0], y[0], targets)
+        draw(trace, **at)
+
+    joined = Joined("yours/past", "yours/forecast", "yours/truth", particles="yours/samples" if many else None,
+                    name="past and forecast")
+    return Explorer(fn, {"window": rows.window(), **places, **(handles or {})}, show=[*show, joined], presets=presets,
+                    labels={**rows.labels(targets), **(labels or {})}, title="One window through the whole model",
+                    id=unused("whole"))
 
 
 def run(forward: Callable[[], object], follow: bool = False) -> Trace:
@@ -80,13 +118,19 @@ def run(forward: Callable[[], object], follow: bool = False) -> Trace:
     return trace
 
 
-def over_time(x: Tensor, axes: str, title: str, labels: Mapping[str, Sequence[str]]) -> Figure:
-    """A still picture: curves along the axis `window` when `axes` starts with it alone, else a map."""
-    view = "lines" if x.ndim == 1 else "map"
+def over_time(rows: Rows, x: Tensor, axes: str, title: str, starts: Sequence[int],
+              labels: Mapping[str, Sequence[str]] | None = None) -> Figure:
+    """A still picture of what windows that begin at `starts` have: a curve, a few of them, or a map.
+
+    Args:
+        axes: `window` last; an axis before it has `labels`.
+    """
+    view = "lines" if x.ndim == 1 or len(x) <= CURVES else "map"
+    labels = {**(labels or {}), "window": [rows.stamps[i] for i in starts]}
     svg = picture(x, axes, label=title, view=view, scale=meaning_of([x]), labels=labels)
-    count, (low, high) = x.shape[axes.split().index("window")], (number(float(v)) for v in (x.min(), x.max()))
+    low, high = (number(float(v)) for v in (x.min(), x.max()))
     return Figure(f"<figure class='ts-figure'><figcaption>{escape(title)}</figcaption><div class='ts-plot'>{svg}</div>"
-                  "</figure>", f"{title}: {low} to {high} over {count} windows")
+                  "</figure>", f"{title}: {low} to {high} over {len(starts)} windows")
 
 
 def transforms(trace: Trace) -> list[Block]:

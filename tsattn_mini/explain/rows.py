@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import pandas as pd
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from tsattn_mini.datasets import Scaler, Series, time_features
 from tsattn_mini.datasets.marks import MARKS
+from tsattn_mini.embedding import CalendarEmbedding
 from tsattn_mini.explore import Window
 from tsattn_mini.trace import scope, step
 
@@ -68,19 +69,26 @@ class Rows:
         """Which of the forecast columns are drawn: the target, which stands last, then the others in order."""
         return [targets[-1], *targets[:-1]][:DRAWN]
 
-    def name(self, past: Float[Tensor, "T V"], truth: Float[Tensor, "F V"], forecast: Float[Tensor, "F N"],
+    def name(self, past: Float[Tensor, "T V"], truth: Float[Tensor, "F V"], forecast: Float[Tensor, "*P F N"],
              targets: Sequence[int]) -> None:
-        """Name past, truth and forecast in the units of the series, as `yours/past`, …; `targets` are the N columns."""
+        """Name past, truth and forecast in the units of the series, as `yours/past`, …; `targets` are the N columns.
+
+        Of several forecasts their mean is `yours/forecast`, and they are `yours/samples`.
+        """
         drawn = self.drawn(targets)
         place = [targets.index(column) for column in drawn]
         with scope("yours"):
             step("past", self._units(past[:, drawn], drawn), axes="T yours", eq="z · std + mean" * bool(self.scaler))
             step("truth", self._units(truth[:, drawn], drawn), axes="F yours", note="What came.")
-            step("forecast", self._units(forecast[:, place], drawn), axes="F yours", note="What the model says.")
+            ahead = self._units(forecast[..., place], drawn)
+            if ahead.ndim == 3:
+                ahead = step("samples", ahead, axes="P F yours", note="Each draw, followed to its end.").mean(0)
+            step("forecast", ahead, axes="F yours", note="What the model says.")
 
     def labels(self, targets: Sequence[int]) -> dict[str, list[str]]:
-        """The names of the drawn columns."""
-        return {"yours": [self.columns[i] for i in self.drawn(targets)]}
+        """The names of the drawn columns; one alone has no axis."""
+        names = [self.columns[i] for i in self.drawn(targets)]
+        return {"yours": names} if len(names) > 1 else {}
 
     def _units(self, z: Float[Tensor, "L N"], columns: list[int]) -> Float[Tensor, "L N"]:
         return z if self.scaler is None else z * self.scaler.std[columns] + self.scaler.mean[columns]
@@ -108,7 +116,7 @@ def read(series: Series, columns: Sequence[str], *, past: int, ahead: int, marks
     part = slice(first, first + rows)
     x = (scaler.transform(values[part]) if scaler else values[part]).float()
     scaler = scaler and Scaler(scaler.mean.float(), scaler.std.float())
-    return Rows(x, _marks(index[part], marks, calendar), [str(c) for c in columns], scaler, _stamps(index[part]),
+    return Rows(x, _marks(index[part], marks, calendar), distinct(columns), scaler, _stamps(index[part]),
                 past, ahead, at - first, first, len(index))
 
 
@@ -126,6 +134,29 @@ def fitting(series: Series, V: int) -> list[str]:
                          f"{series.target!r} and {len(columns) - 1} others; choose {V - 1} beside the target with "
                          f"columns=[…] of read_csv" + " (the file may lack some)" * (len(columns) < V))
     return columns
+
+
+def distinct(names: Sequence[object]) -> list[str]:
+    """Names as words that differ and are not empty, as the labels of a picture have to be."""
+    found: list[str] = []
+    for name in map(str, names):
+        name = name if name.strip() else "·"
+        while name in found:
+            name += "′"
+        found.append(name)
+    return found
+
+
+def mark_names(count: int) -> list[str]:
+    """What each of so many time marks tells."""
+    return [f"mark {name}" for name in MARKS[FAMILIES[count]]] if count else []
+
+
+def read_encoder_decoder(net: nn.Module, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """`read` for what `blocks.Transformer` and `zoo.decomposition.DecompositionForecaster` read."""
+    embedding = net.enc_embedding
+    return read(series, fitting(series, net.V), past=net.seq_len, ahead=net.pred_len, start=start, scaled=scaled,
+                marks=embedding.marks, calendar=isinstance(embedding.time, CalendarEmbedding))
 
 
 def _row(index: pd.DatetimeIndex, start: int | str | pd.Timestamp | None, last: int) -> int:

@@ -1,6 +1,6 @@
 """A model too large for a page: what enters an attention is stored for a few windows, and lives on from there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +25,8 @@ class Attention:
     attend: called with q, k, v of one head and what `given` returns.
     given: (trace of the stored window, handles moved by the reader) → further arguments of `attend`.
     handles, presets: the inputs beside window and head; changed: the steps that `given` names.
-    show: steps of `attend` → axes without window and head.
+    show: steps of `attend` → axes without window and head; labels: of these axes.
+    by_head: whether a head can be asked by itself; if not, `show` and q, k, v have all heads.
     """
 
     title: str
@@ -36,6 +37,8 @@ class Attention:
     changed: Sequence[str] = ()
     handles: Mapping[str, Input] | None = None
     presets: Mapping[str, Mapping] | None = None
+    labels: Mapping[str, Sequence[str]] | None = None
+    by_head: bool = True
 
 
 def explorers(rows: Rows, forward: Callable[[Tensor], object], attentions: Sequence[Attention],
@@ -48,23 +51,28 @@ def explorers(rows: Rows, forward: Callable[[Tensor], object], attentions: Seque
     """
     trace = run(lambda: forward(rows.first_window()))
     size = sum(4 * trace[f"{a.place}/{name}"].tensor.numel() for a in attentions for name in "qkv")
-    windows, starts = rows.many(max(2, min(MOST_WINDOWS, MOST_BYTES // size)))
+    windows, starts, traces = kept_windows(rows, forward, max(2, min(MOST_WINDOWS, MOST_BYTES // size)))
     names = {f"{a.place}/{name}" for a in attentions for name in "qkv"} | {*also, "forecast"}
-    kept = _keep([run(lambda w=w: forward(w[None])) for w in windows], names)
-    said = (f"This model has more than {WHOLE:,} weights, too many for a page. So what lies upstream of an attention "
-            f"is fixed: it was computed for {len(starts)} windows, among which the handle “window” chooses by the date "
-            "at which they begin. From Q, K and V on, everything below is live. The forecast is the model's own and "
-            "does not follow the handles.")
-    picker = _picker(rows, starts)
-    return [said, *(_explorer(a, rows, {**kept, "window": windows}, picker, targets) for a in attentions)]
+    kept = {name: torch.cat([trace[name].tensor for trace in traces]) for name in sorted(names)}
+    found = [_explorer(a, rows, {**kept, "window": windows}, picker(rows, starts), targets) for a in attentions]
+    return [said(len(starts), "Q, K and V"), *found]
 
 
-def _keep(traces: Sequence[Trace], names: Iterable[str]) -> dict[str, Tensor]:
-    """The steps `names` of all windows, one after the other."""
-    return {name: torch.cat([trace[name].tensor for trace in traces]) for name in names}
+def kept_windows(rows: Rows, forward: Callable[[Tensor], object], count: int) -> tuple[Tensor, list[int], list[Trace]]:
+    """Up to `count` windows, where they start, and the steps of the model on each."""
+    windows, starts = rows.many(count)
+    return windows, starts, [run(lambda w=w: forward(w[None])) for w in windows]
 
 
-def _picker(rows: Rows, starts: Sequence[int]) -> Window:
+def said(count: int, entering: str) -> str:
+    """What is fixed in the page of a large model, and what is live."""
+    return (f"This model has more than {WHOLE:,} weights, too many for a page. So what lies upstream of an attention "
+            f"is fixed: it was computed for {count} windows, among which the handle “window” chooses by the date at "
+            f"which they begin. From {entering} on, everything below is live. The forecast is the model's own and does "
+            "not follow the handles.")
+
+
+def picker(rows: Rows, starts: Sequence[int]) -> Window:
     """Which of the stored windows: the series gives its place, and the drawn curve the target's level in it."""
     level = torch.stack([rows.x[i:i + rows.past, -1].mean() for i in starts])
     places = torch.stack([level, torch.arange(len(starts))], dim=-1)
@@ -73,20 +81,21 @@ def _picker(rows: Rows, starts: Sequence[int]) -> Window:
 
 
 def _explorer(a: Attention, rows: Rows, kept: Mapping[str, Tensor], picker: Window, targets: Sequence[int]) -> Explorer:
-    H = kept[f"{a.place}/q"].shape[2]
+    H = kept[f"{a.place}/q"].shape[2] if a.by_head else 1
 
     def fn(window: Tensor, head: Tensor | None = None, **moved: Tensor) -> None:
         here = {name: x.index_select(0, window[:, 1].long()) for name, x in kept.items()}
         q, k, v = (x if head is None else x.index_select(2, head.reshape(1))
                    for x in (here[f"{a.place}/{name}"] for name in "qkv"))
         for name, x, axes in (("q", q, "L E"), ("k", k, "S E"), ("v", v, "S E")):
-            step(name, x[0, :, 0], axes=axes, note="Stored for this window.")
+            step(name, x[0, :, 0], axes=axes, note=f"Stored{'' if a.by_head else ', the first head shown'}.")
         more = a.given(here, **moved)
         with scope("all"), record(follow=False) as trace:
             a.attend(q, k, v, **more)
         for name, axes in a.show.items():
             found = trace[f"all/{name}"]
-            x = found.tensor[0, 0] if found.axes.split()[1] == "H" else found.tensor[0, :, 0]
+            x = found.tensor[0] if "H" not in found.axes.split() else found.tensor[0].select(
+                found.axes.split().index("H") - 1, 0)
             again(trace, name, x, axes, f"all/{name}")
         past, _, _, truth = rows.split(here["window"][0])
         rows.name(past, truth, here["forecast"][0], targets)
@@ -94,5 +103,5 @@ def _explorer(a: Attention, rows: Rows, kept: Mapping[str, Tensor], picker: Wind
     return Explorer(fn, {"window": picker, **sliders(head=H), **(a.handles or {})},
                     show=["q", "k", "v", *a.changed, *a.show,
                           Joined("yours/past", "yours/forecast", "yours/truth", name="past and forecast")],
-                    presets=a.presets, labels=rows.labels(targets), title=a.title,
+                    presets=a.presets, labels={**rows.labels(targets), **(a.labels or {})}, title=a.title,
                     id=unused(a.place.replace("/", "-")))
