@@ -1,6 +1,8 @@
 """What the tests of explained models share: a series of any width, and the model's own answer on a window of it."""
 
+import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import torch
 
 from tsattn_mini.datasets import Series
 from tsattn_mini.explore import Explorer
+from tsattn_mini.official import load_checkpoint
 from tsattn_mini.trace import record
 
 PARITY = 1e-5  # of the largest number of an array
@@ -22,6 +25,16 @@ def series(V, rows=60, freq="h", level=1.0):
     frame = pd.DataFrame(values, index=index, columns=names)
     return Series(name="made up", frame=frame, target=names[-1], drivers=tuple(names[:-1]),
                   units=dict.fromkeys(names, ""), source="drawn at random", licence="none")
+
+
+def golden(name, model, **more):
+    """The model of one released run, with its weights."""
+    with np.load(Path(__file__).with_name("golden") / f"{name}.npz") as file:
+        weights = {key[2:]: torch.from_numpy(file[key]) for key in file if key.startswith("w/")}
+        config = json.loads(str(file["config"]))
+        modes = {key[3:]: file[key].tolist() for key in file if key.startswith("in/modes_")}
+    vocab = {"vocab": config["vocab"]} if "vocab" in config else {}
+    return load_checkpoint(weights, model, **config["params"] | vocab | modes | more)
 
 
 def explorers_of(blocks):

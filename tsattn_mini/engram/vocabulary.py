@@ -46,7 +46,7 @@ class Compression(nn.Module):
         keep_negative: let negative ids through unchanged, as the released code does. They must stay above minus the
             number of compressed ids, or the hash would overflow. By default they raise like any id out of range.
 
-    `table` (a buffer, so that it is saved with the weights) holds the compressed id of each token.
+    `table` (a buffer, so that it is saved with the weights) holds the compressed id of each token, `texts` its text.
     """
 
     def __init__(self, texts: Sequence[str], raw: Sequence[str] | None = None, keep_negative: bool = False) -> None:
@@ -59,7 +59,7 @@ class Compression(nn.Module):
         names = raw or [None] * len(texts)
         table = [first.setdefault(compress_text(*pair), len(first)) for pair in zip(texts, names, strict=True)]
         self.register_buffer("table", torch.tensor(table))
-        self.keep_negative = keep_negative
+        self.keep_negative, self.texts = keep_negative, tuple(texts)
 
     @property
     def size(self) -> int:

@@ -12,7 +12,18 @@ import pandas as pd
 from torch import nn
 
 from tsattn_mini.datasets import Series
-from tsattn_mini.explain import autoformer, duet, fedformer, informer, itransformer, kite, nonstationary, timexer
+from tsattn_mini.engram.memory import Engram
+from tsattn_mini.explain import (
+    autoformer,
+    duet,
+    engram,
+    fedformer,
+    informer,
+    itransformer,
+    kite,
+    nonstationary,
+    timexer,
+)
 from tsattn_mini.explain.parts import Block, run
 from tsattn_mini.explain.rows import Rows
 from tsattn_mini.kite.forecaster import KITE
@@ -25,12 +36,12 @@ from tsattn_mini.zoo.informer import Informer
 from tsattn_mini.zoo.itransformer import ITransformer
 from tsattn_mini.zoo.timexer import TimeXer
 
-FORECASTERS = {NonstationaryTransformer: nonstationary, Informer: informer, Autoformer: autoformer,
-               FEDformer: fedformer, ITransformer: itransformer, TimeXer: timexer, DUET: duet, KITE: kite}
+MODELS = {NonstationaryTransformer: nonstationary, Informer: informer, Autoformer: autoformer, FEDformer: fedformer,
+          ITransformer: itransformer, TimeXer: timexer, DUET: duet, KITE: kite, Engram: engram}
 
 
-def explorers(model: nn.Module, series: Series, *, start: int | str | pd.Timestamp | None = None,
-              scaled: bool = True) -> list[Block]:
+def explorers(model: nn.Module, series: Series | None = None, *, start: int | str | pd.Timestamp | None = None,
+              scaled: bool = True, text: str | None = None) -> list[Block]:
     """The blocks of a page that explains `model` on `series`: words, tables, figures and explorers.
 
     Args:
@@ -39,34 +50,43 @@ def explorers(model: nn.Module, series: Series, *, start: int | str | pd.Timesta
         start: the row or the date at which the first window begins; the last window of the series when left out.
         scaled: z-score every column with mean and deviation of the first 70 % of the rows, as the released training
             code does; False leaves the numbers as they are.
+        text: what `Engram` reads, in place of a series.
 
     Raises:
-        ValueError: a model of another class, columns or time marks that do not fit its weights, too few rows, or a
-            `start` outside.
+        ValueError: a model of another class, columns or time marks that do not fit its weights, too few rows, a
+            `start` outside, or a text that the model's tokens cannot spell.
     """
     part, model = _part(model), copy.deepcopy(model).float().eval()
-    return part.blocks(model, _rows(part, model, series, start, scaled))
+    return part.blocks(model, _read(part, model, series, start, scaled, text))
 
 
-def trace(model: nn.Module, series: Series, *, start: int | str | pd.Timestamp | None = None,
-          scaled: bool = True) -> Trace:
-    """Every named step of one window on its way through `model`. Arguments and errors as for `explorers`."""
+def trace(model: nn.Module, series: Series | None = None, *, start: int | str | pd.Timestamp | None = None,
+          scaled: bool = True, text: str | None = None) -> Trace:
+    """Every named step of one window, or text, on its way through `model`. Arguments and errors as for `explorers`."""
     part, model = _part(model), copy.deepcopy(model).float().eval()
-    rows = _rows(part, model, series, start, scaled)
-    return run(lambda: part.forward(model, rows, rows.first_window()), follow=True)
+    read = _read(part, model, series, start, scaled, text)
+    return run(lambda: part.forward(model, read, read.first_window()), follow=True)
 
 
 def _part(model: nn.Module) -> ModuleType:
     """The module here that explains models of this class."""
-    for kind, part in FORECASTERS.items():
+    for kind, part in MODELS.items():
         if isinstance(model, kind):
             return part
-    known = ", ".join(kind.__name__ for kind in FORECASTERS)
+    known = ", ".join(kind.__name__ for kind in MODELS)
     raise ValueError(f"model: expected one of {known}, got {type(model).__name__}")
 
 
-def _rows(part: ModuleType, model: nn.Module, series: Series, start: int | str | pd.Timestamp | None,
-          scaled: bool) -> Rows:
+def _read(part: ModuleType, model: nn.Module, series: Series | None, start: int | str | pd.Timestamp | None,
+          scaled: bool, text: str | None) -> Rows | engram.Spelled:
+    """What the model reads, as it takes it."""
+    if isinstance(model, Engram):
+        if series is not None or not isinstance(text, str):
+            raise ValueError("text: Engram reads a text and no series, so pass text=\"…\", got "
+                             f"{type(text if series is None else series).__name__}")
+        return engram.spell(model, text)
+    if text is not None:
+        raise ValueError(f"text: {type(model).__name__} reads a series and no text, got {text!r}")
     if not isinstance(series, Series):
         raise ValueError(f"series: expected a Series, as read_csv gives it, got {type(series).__name__}")
     return part.rows(model, series, start, scaled)

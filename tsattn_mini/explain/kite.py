@@ -34,6 +34,7 @@ LEAD = ("KITE. A flow carries draws from a source, made of the past, to possible
         "asks the drivers, and a prior S, the correlation of each driver with the target in the window, leans on the "
         "answer. Guidance ω compares what the flow would do with and without being told of the drivers.")
 PARTICLES, ROUNDS, SEED = 8, 5, 0
+ONE = torch.tensor(1.0)  # both answers are computed, and the one that is told counts
 OMEGA = {"omega": Slider(1, 0, 4)}
 LISTEN = {"not told": {"omega": 0}, "twice as told": {"omega": 2}}
 TERMS = ("A_b", "A_g", "gate", "A")
@@ -59,7 +60,7 @@ def blocks(model: KITE, rows: Rows) -> list[Block]:
     return [LEAD, about_rows(rows, target), settings(model, sizes),
             f"The flow takes {ROUNDS} rounds here, for {PARTICLES} particles whose draws stay the same; the released "
             "code takes more of both.", *live, *over(model, rows),
-            *transforms(run(lambda: forward(model, rows, rows.first_window(), torch.tensor(1.0))))]
+            *transforms(run(lambda: forward(model, rows, rows.first_window())))]
 
 
 def draws(model: KITE, windows: int = 1) -> dict[str, Tensor]:
@@ -68,7 +69,7 @@ def draws(model: KITE, windows: int = 1) -> dict[str, Tensor]:
     return {"z": z.repeat(windows, 1), "eps": eps.repeat(windows, 1)}
 
 
-def forward(model: KITE, rows: Rows, window: Tensor, omega: Tensor) -> Tensor:
+def forward(model: KITE, rows: Rows, window: Tensor, omega: Tensor = ONE) -> Tensor:
     """Particles, B × P × F × 1."""
     past, _, _, ahead = rows.split(window)
     return model.sample(past[..., -1:], past[..., :-1], ahead[..., :-1] if model.field.future else None,
@@ -98,7 +99,7 @@ def term(trace: Trace, name: str) -> Tensor:
 def guided(model: KITE, rows: Rows, named: Mapping[str, list[str]]) -> list[str | Explorer]:
     """The last attention of the flow's first round alone, for stored windows."""
     place = f"ode0/net/past{len(model.field.history) - 1}/kgc"
-    windows, starts, traces = kept_windows(rows, partial(forward, model, rows, omega=torch.tensor(1.0)), 8)
+    windows, starts, traces = kept_windows(rows, partial(forward, model, rows), 8)
     kept = {name: torch.stack([term(t, f"{place}/{name}") for t in traces]) for name in ("A_b", "A_g", "S")}
     kept |= {"samples": torch.stack([t["samples"].tensor[0] for t in traces]), "window": windows}
     attention = model.field.history[-1].attention

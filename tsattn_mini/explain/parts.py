@@ -133,6 +133,14 @@ def over_time(rows: Rows, x: Tensor, axes: str, title: str, starts: Sequence[int
                   "</figure>", f"{title}: {low} to {high} over {len(starts)} windows")
 
 
+def over_tokens(x: Float[Tensor, "R L"], tokens: Sequence[str], rows: Sequence[str]) -> Figure:
+    """A still picture of numbers along a text: a row for each of `rows`."""
+    svg = picture(x, "agreement token", label="α", view="heat", scale=meaning_of([x]),
+                  labels={"token": tokens, "agreement": rows})
+    return Figure(f"<figure class='ts-figure'><figcaption>α</figcaption><div class='ts-plot'>{svg}</div></figure>",
+                  f"α of {len(tokens)} tokens: {number(float(x.min()))} to {number(float(x.max()))}")
+
+
 def transforms(trace: Trace) -> list[Block]:
     """The tensor-transform table of one window."""
     return ["Every step of this window, from the numbers that went in to the forecast.", trace.table()]
