@@ -156,7 +156,8 @@ def test_a_table_that_is_not_the_sinusoids_is_refused():
     state = released.random_state()
     refuse(state | {"dec_embedding.position_embedding.pe": state["dec_embedding.position_embedding.pe"] + 0.125},
            r"'dec_embedding\.position_embedding\.pe' is not the table of fixed sinusoids, it is off by 1\.[23]e-01")
-    refuse(state | {"enc_embedding.position_embedding.pe": torch.zeros(1, 64, 12)}, "rows of width 10.*got")
+    for table in (torch.zeros(1, 64, 12), torch.zeros(1, 64, 10).long(), torch.zeros(())):
+        refuse(state | {"enc_embedding.position_embedding.pe": table}, "rows of width 10.*got")
 
 
 @pytest.mark.bad_input

@@ -90,10 +90,12 @@ def test_weights_are_found_wherever_people_put_them(wrap, place, zipped, tmp_pat
 
 
 def test_settings_beside_the_weights_are_read_and_the_rest_is_named(tmp_path):
-    args = Namespace(d_model=8, freq="h", root=PurePosixPath("/data/ETT"), lr=np.float64(0.5), sizes=[1, 2])
+    args = Namespace(d_model=8, freq="h", mean=torch.ones(2), more=[torch.ones(2)], none=None,
+                     root=PurePosixPath("/data/ETT"), lr=np.float64(0.5), sizes=[1, 2])
     found = read(saved(tmp_path, {"model": W, "args": args}))
     assert found.settings["d_model"] == 8
     assert found.settings["lr"] == 0.5
+    assert set(found.settings) == {"d_model", "freq", "root", "lr", "sizes"}
     assert read({**W, "epoch": 3}).left == ("epoch",)
 
 

@@ -102,7 +102,13 @@ def _candidates(whole: Mapping, place: str = "", depth: int = DEPTH) -> Iterator
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    return vars(value) if isinstance(value, Namespace) else dict(value) if isinstance(value, Mapping) else {}
+    """The settings under words with plain values; tensors and the like among them are none."""
+    found = vars(value) if isinstance(value, Namespace) else value if isinstance(value, Mapping) else {}
+    return {name: entry for name, entry in found.items() if isinstance(name, str) and _plain(entry)}
+
+
+def _plain(value: Any) -> bool:
+    return all(map(_plain, value)) if isinstance(value, (list, tuple)) else isinstance(value, (bool, int, float, str))
 
 
 def _one_dtype(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -95,9 +95,9 @@ def check_table(state: State, name: str, table: Tensor) -> None:
     if name not in state:
         return
     width, shape = table.shape[-1], tuple(state[name].shape)
-    if shape[-1] != width or state[name].numel() > table.numel():
+    if not state[name].is_floating_point() or shape[-1:] != (width,) or state[name].numel() > table.numel():
         raise ValueError(f"state dict: expected up to {len(table)} rows of width {width} under {name!r}, "
-                         f"got {shape}")
+                         f"got {shape} of {checks.dtype_name(state[name].dtype)}")
     stored = state[name].reshape(-1, width)
     off = float((stored - table[:len(stored)].to(stored)).abs().max())
     if not off <= max(1e-3, 2 * torch.finfo(stored.dtype).eps):
