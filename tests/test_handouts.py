@@ -20,7 +20,7 @@ WIDTH, HEIGHT = (round(mm / 25.4 * 96) for mm in (186, 275))  # of A4 without it
 SPARE = 0.96  # of the height: other machines have other fonts
 CLIPPED = """() => [...document.querySelectorAll("body *")].filter(el => {
   const { right, width } = el.getBoundingClientRect();
-  const scrolls = el.matches(".table div, span") && el.clientWidth && el.scrollWidth > el.clientWidth + 1;
+  const scrolls = el.matches("section > div") && el.clientWidth && el.scrollWidth > el.clientWidth + 1;
   return scrolls || width && right > innerWidth + 1;
 }).map(el => `${el.tagName} ${el.textContent.slice(0, 40)}`)"""
 TABLE = ("<table class='ts-table'><thead><tr><th scope='col'>step</th><th scope='col'>operation</th>"

@@ -140,15 +140,13 @@ def equations_html(found):
 
 
 def equation_html(one):
-    """A line: a displayed formula that is wider than a phone scrolls, also by keyboard; that of a step breaks."""
-    if not one.name:
-        return f"<li><span tabindex='0'>{one.html}</span></li>"
-    return f"<li><code>{escape(one.name)}</code><span>{one.html}</span><i>{escape(one.axes)}</i></li>"
+    name, axes = (f"<code>{escape(one.name)}</code>", f"<i>{escape(one.axes)}</i>") if one.name else ("", "")
+    return f"<li>{name}<span>{one.html}</span>{axes}</li>"
 
 
-def table_html(found, name):
-    """A wide table scrolls by itself on a phone, also by keyboard."""
-    return f"<div tabindex='0' role='region' aria-label='{escape(name)}'>{found}</div>"
+def scrolling(html, name):
+    """What may be wider than a phone scrolls by itself, also by keyboard."""
+    return html and f"<div tabindex='0' role='region' aria-label='{escape(name)}'>{html}</div>"
 
 
 def takeaways_html(found):

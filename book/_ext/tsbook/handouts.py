@@ -90,11 +90,12 @@ def html_of(app, docname, number, read, steps):
     entry, notebook, words = entry_of(app.srcdir, number), read[number], say()
     at = app.builder.get_target_uri(docname)
     about = words["about"].format(book=app.config.project, page=f"<a href='../{at}'>{at}</a>")
+    equations = handout.formulas(entry.equations, notebook, steps, read)
     title = handout.inline(notebooks.heading(notebook["cells"][0])[1])
     return handout.body(title, about, words, {
         "takeaways": handout.takeaways_html(handout.takeaways(notebook)),
-        "equations": handout.equations_html(handout.formulas(entry.equations, notebook, steps, read)),
-        "table": handout.table_html(handout.table(notebook, entry.table), words["table"]),
+        "equations": handout.scrolling(handout.equations_html(equations), words["equations"]),
+        "table": handout.scrolling(handout.table(notebook, entry.table), words["table"]),
         "questions": handout.questions_html(handout.questions(notebook))})
 
 
