@@ -35,7 +35,8 @@ export function link({ element, spec, first, ready, checked, setAll, inputs, on,
     if (address.href !== location.href) history.replaceState(history.state, "", address);
   }
 
-  ready.then(restore).catch(() => {}).then(() => {
+  element.restored = ready.then(restore).catch(() => {}); // settled: the explorer stands where the address puts it
+  element.restored.then(() => {
     on("rest", write);
     addEventListener("popstate", write); // back to a heading: the pictures stay, and the address follows them
   });

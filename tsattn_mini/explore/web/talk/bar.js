@@ -10,11 +10,9 @@ export function bar(talk) {
   const count = document.createElement("output");
 
   talk.button = (text, act, title = "") => {
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", textContent: text, title });
-    button.addEventListener("click", act);
-    line.append(button);
-    return button;
+    const made = button(text, act, title);
+    line.append(made);
+    return made;
   };
   talk.button("‹", () => deck.prev(), say.previous).ariaLabel = say.previous;
   line.append(count);
@@ -30,4 +28,11 @@ export function bar(talk) {
   deck.on("slidechanged", write);
   for (const event of ["overviewshown", "slidechanged"]) deck.on(event, look);
   write();
+}
+
+export function button(text, act, title) {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", textContent: text, title });
+  made.addEventListener("click", act);
+  return made;
 }

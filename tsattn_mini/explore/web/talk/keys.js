@@ -8,6 +8,7 @@ export function keys(talk) {
   let tabbed = false; // the control at hand was reached by Tab, not by the pointer
 
   talk.key = (name, act) => { bound[name] = act; };
+  talk.press = (name, event = {}) => bound[name]?.(event); // from a button, or another window
 
   const next = () => (deck.isPaused() ? deck.togglePause() : deck.isOverview() ? deck.right() : deck.next());
   const previous = () => (deck.isOverview() ? deck.left() : deck.prev());
@@ -39,6 +40,7 @@ export function keys(talk) {
     if (key === "Tab") tabbed = true;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const act = bound[key.length > 1 ? key : key.toLowerCase()];
+    if (talk.putBack && key !== "Escape") return; // the slides lie on paper
     if (!act || (keeps(target) && !key.startsWith("Page"))) return;
     event.preventDefault();
     event.stopPropagation();

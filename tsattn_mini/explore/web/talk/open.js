@@ -5,10 +5,11 @@ import { follow, slideAt } from "./address.js";
 import { bar } from "./bar.js";
 import { fitting } from "./fit.js";
 import { keys } from "./keys.js";
+import { paper } from "./paper.js";
 import { readTalk } from "./read.js";
 import { makeSlide } from "./slide.js";
 
-const FEATURES = [fitting, follow, keys, bar]; // each gets the talk, and adds its part to it
+const FEATURES = [fitting, follow, keys, bar, paper]; // each gets the talk, and adds its part to it
 const HIDDEN = -1; // no fragment is shown yet
 const SETTINGS = {
   embedded: true, display: "flex", width: "100%", height: "100%", margin: 0, center: false, scrollActivationWidth: null,
