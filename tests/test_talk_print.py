@@ -76,7 +76,8 @@ def test_an_explorer_is_printed_as_it_stands_and_lives_on(visit):
     before = printed(page)
     moved = page.evaluate("""async () => {
       const { slides, deck } = document.querySelector(".ts-talk").talk;
-      const { number, section } = slides.find(({ kind }) => kind === "explorer"), { explorer } = section.querySelector("[data-explorer]");
+      const { number, section } = slides.find(({ kind }) => kind === "explorer");
+      const { explorer } = section.querySelector("[data-explorer]");
       deck.slide(number - 1);
       await explorer.set("delta", 0.0625);
       return number;
