@@ -92,6 +92,29 @@ def test_an_unknown_name_lists_the_known_ones():
         settings(STATES["duet_forecast"], "patchtst")
 
 
+MANGLED = {"gone": None, "flat": torch.Tensor.flatten, "one axis more": lambda t: t[None],
+           "whole numbers": torch.Tensor.long, "empty": lambda t: t.new_zeros(0),
+           "a lone number": lambda t: t.new_zeros(())}
+
+
+@pytest.mark.bad_input
+@hypothesis_settings(deadline=None, max_examples=60)
+@given(name=st.sampled_from(sorted(KINDS)), how=st.sampled_from(sorted(MANGLED)), data=st.data())
+def test_weights_that_were_mangled_are_refused_in_one_line_or_still_fit(name, how, data):
+    state, (_, params, _, _) = dict(STATES[name]), golden(name)
+    key = data.draw(st.sampled_from(sorted(state)))
+    mangled = state.pop(key)
+    if MANGLED[how]:
+        state[key] = MANGLED[how](mangled)
+    try:
+        load_checkpoint(state, **params)
+    except ValueError as error:
+        said = str(error)
+    else:
+        said = ""
+    assert "\n" not in said
+
+
 # What the weights tell
 
 
