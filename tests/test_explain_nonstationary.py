@@ -122,7 +122,7 @@ def test_marks_come_from_dates_whatever_the_weights_read(calendar, freq):
     (lambda: explorers(torch.nn.Linear(2, 2), series(V)), "^model: expected one of Nonstationary.*, got Linear$"),
     (lambda: explorers(model(), series(V).frame), "^series: expected a Series, as read_csv .* got DataFrame$"),
     (lambda: explorers(model(), series(5)), r"^series: the weights take 3 variables, got 5 columns: .*; choose 2 "
-                                            r"beside the target with columns=\[…\] of read_csv$"),
+                                            r"beside the target with columns=\[…\] of read_csv, .* --columns$"),
     (lambda: explorers(model(), series(2)), "^series: the weights take 3 variables, got 2 columns"),
     (lambda: explorers(model(), series(V, rows=16)), "^series: expected at least 17 rows for windows of 11 past and 5 "
                                                      "future steps, got 16$"),

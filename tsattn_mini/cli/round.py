@@ -90,7 +90,7 @@ def _given(question: Question) -> Given:
     """Ask until what was typed is an answer."""
     while True:
         try:
-            return read(question, _typed(question, f"{asks(question)}: "))
+            return read(question, _typed(question, f"type {asks(question)}: "))
         except Refused as why:
             _print(str(why))
 
@@ -99,7 +99,7 @@ def _written(question: WrittenQuestion) -> Given:
     """Words, then the points that the reader finds in them."""
     lines = []
     while not lines:
-        line = _typed(question, f"{asks(question)}:\n")
+        line = _typed(question, f"type {asks(question)}:\n")
         while line.strip():
             lines.append(line)
             line = _line_in("")

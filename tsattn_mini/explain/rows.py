@@ -132,7 +132,8 @@ def fitting(series: Series, V: int) -> list[str]:
     if len(columns) != V:
         raise ValueError(f"series: the weights take {V} variables, got {len(columns)} columns: the target "
                          f"{series.target!r} and {len(columns) - 1} others; choose {V - 1} beside the target with "
-                         f"columns=[…] of read_csv" + " (the file may lack some)" * (len(columns) < V))
+                         f"columns=[…] of read_csv, on the command line --columns"
+                         + " (the file may lack some)" * (len(columns) < V))
     return columns
 
 
