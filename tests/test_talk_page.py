@@ -14,7 +14,6 @@ LESSONS = pages("<template data-cell=")
 SIZES = [(1920, 1080), (1280, 720), (1024, 768)]
 KGC = "lessons/09_knowledge_guided_conditioning.html"
 OPEN = "document.querySelector('.ts-talk.ts-ready')"
-SMALLEST = 8.5  # pixels of the smallest type in a window 720 pixels high: as on a page that is read from near
 
 FAULTS = """async () => {
   const { deck, slides } = document.querySelector(".ts-talk").talk, faults = [];
