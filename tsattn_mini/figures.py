@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.pixels import image, rgb
-from tsattn_mini.scales import brief, number, scale_of, shade, spread
+from tsattn_mini.scales import brief, inward, number, scale_of, shade, spread
 from tsattn_mini.visible import escape, visible
 
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
@@ -184,16 +184,18 @@ def _map(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top
          names: Sequence[Sequence[str]]) -> str:
     """Many cells as one image: no numbers, and names at the ends of both axes alone."""
     (rows, columns), (down, across) = x.shape, names
-    size = max(2, min(7, 384 // max(rows, columns)))
-    wide, high, up = columns * size, rows * size, 34 if name else 18
-    left = 14 + 6 * min(LONGEST, max(len(down[0]), len(down[-1]), len(words[0])))
-    row = lambda i, text: _tick(left / 2, up + i * size + 4, _cut(text, LONGEST))  # noqa: E731
+    w = max(2, min(7, 384 // max(rows, columns)))
+    h = max(w, min(14, 112 // rows))  # a few rows stand further apart
+    wide, high, up = columns * w, rows * h, 34 if name else 18
+    named = [(i + .5, text) for i, text in enumerate(down)] if h >= 10 else \
+        [(1, down[0]), (rows / 2, words[0]), (rows - 1, down[-1])]
+    left = 14 + 6 * min(LONGEST, max(len(text) for _, text in named))
     inside = (f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>" * bool(name)
-              + row(1, down[0]) + row(rows / 2, words[0]) + row(rows - 1, down[-1])
-              + f"<g transform='translate({left} {up}) scale({size})'><image width='{columns}' height='{rows}' "
+              + "".join(_tick(left / 2, up + i * h + 4, _cut(text, LONGEST)) for i, text in named)
+              + f"<g transform='translate({left} {up}) scale({w} {h})'><image width='{columns}' height='{rows}' "
               f"preserveAspectRatio='none' image-rendering='pixelated' href='{image(x, scale, top)}'/></g>"
-              + "".join(_tick(left + at * wide, up - 5, _cut(text, wide // 18))
-                        for at, text in ((.08, across[0]), (.5, words[1]), (.92, across[-1]))))
+              + _tick(left + 12 + inward(across[0]), up - 5, across[0]) + _tick(left + wide / 2, up - 5, words[1])
+              + _tick(left + wide - 12 - inward(across[-1]), up - 5, across[-1]))
     meaning = " ts-gate" if scale == "gate" else ""
     return drawn(f"heat ts-map{meaning}", left + wide + 4, up + high + 2, _spoken(f"{label} {name}".strip(), x), inside)
 
@@ -204,11 +206,6 @@ def _cut(name: str, room: int) -> str:
 
 def _tick(x: float, y: float, text: str) -> str:
     return f"<text class='ts-tick' x='{x:g}' y='{y:g}'>{escape(text)}</text>"
-
-
-def _inward(text: str) -> float:
-    """How far a long word at the end of an axis moves inside, so that it is not cut."""
-    return max(0, 2.8 * len(text) - 12)
 
 
 def _bars(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
@@ -281,8 +278,8 @@ def _lines(values: Tensor, words: Sequence[str], label: str, names: Sequence[Seq
               f"<path class='ts-frame' d='M{left} 10V{height + 10}H{left + width}'/>"
               f"<text class='ts-high' x='{left - 5}' y='16'>{number(high)}</text>"
               f"<text class='ts-low' x='{left - 5}' y='{height + 10}'>{number(low)}</text>"
-              + _tick(left + _inward(times[0]), height + 25, times[0])
-              + _tick(left + width - _inward(times[-1]), height + 25, times[-1])
+              + _tick(left + inward(times[0]), height + 25, times[0])
+              + _tick(left + width - inward(times[-1]), height + 25, times[-1])
               + _tick(left + width / 2, height + 25, word) + legend)
     spoken = _spoken(f"{label} along {word}", x)
     return drawn("lines", left + width + 12, height + (46 if legend else 30), spoken, inside)

@@ -86,3 +86,8 @@ def shade(v: float, scale: str, top: float) -> float:
         return 0.0
     on = min(1.0, max(0.0, v))
     return min(1.0, max(-1.0, v / top)) if scale == "signed" else on if scale == "gate" else sqrt(on)
+
+
+def inward(text: str) -> float:
+    """How far a long word at the end of an axis moves inside, so that it is not cut."""
+    return max(0, 2.8 * len(text) - 12)

@@ -8,11 +8,11 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     maps,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -64,7 +64,6 @@ def draw(layers: int, decoders: int, trace: Trace, layer: Tensor | None) -> None
 
 def over(model: Autoformer, rows: Rows, layers: int) -> list[Block]:
     """R of many windows."""
-    windows, starts = rows.many(WINDOWS)
-    R = run(lambda: forward(model, rows, windows))[f"enc{layers - 1}/R"].tensor
+    R, starts = over_windows(model, rows, forward, lambda trace: trace[f"enc{layers - 1}/R"].tensor)
     return [f"R at every delay in {len(starts)} windows, by the date at which they begin, in the encoder's last layer.",
             over_time(rows, R.mT, "J window", "R", starts, {"J": [f"τ = {i}" for i in range(R.shape[1])]})]

@@ -9,12 +9,12 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     again,
     maps,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -88,8 +88,7 @@ def along_links(model: DUET, layers: int, names: dict[str, list[str]]) -> stored
 
 def over(model: DUET, rows: Rows) -> list[Block]:
     """The gates of the target's window, for many windows."""
-    windows, starts = rows.many(WINDOWS)
-    gates = run(lambda: forward(model, rows, windows))["router/gates"].tensor[:, -1]
+    gates, starts = over_windows(model, rows, forward, lambda trace: trace["router/gates"].tensor[:, -1])
     whose = rows.columns[-1] if model.clusters.per_variable else "the mean of all variables"
     return [f"Which experts speak for {whose} in {len(starts)} windows, by the date at which they begin.",
             over_time(rows, gates.mT, "expert window", "gates", starts)]

@@ -16,7 +16,7 @@ from torch import Tensor
 from tsattn_mini.engram.memory import Engram
 from tsattn_mini.engram.tokenizer import Tokenizer
 from tsattn_mini.engram.vocabulary import Compression
-from tsattn_mini.explain.parts import WHOLE, Block, again, over_tokens, run, settings, transforms, weights_of
+from tsattn_mini.explain.parts import WHOLE, Block, again, drawn, over_tokens, run, settings, transforms, weights_of
 from tsattn_mini.explain.rows import distinct
 from tsattn_mini.explore import Explorer, Slider, Tokens
 from tsattn_mini.explore.ids import unused
@@ -93,8 +93,8 @@ def blocks(model: Engram, read: Spelled) -> list[Block]:
 def stream(k: Float[Tensor, "B L C M"], agreement: Tensor) -> Float[Tensor, "B L C M"]:
     """Hidden states of size √M at the angle arccos(agreement) to the keys."""
     key = F.normalize(k, dim=-1)
-    drawn = torch.randn(k.shape, generator=torch.Generator().manual_seed(0))
-    other = F.normalize(drawn - (drawn * key).sum(-1, keepdim=True) * key, dim=-1)
+    more = drawn(*k.shape)
+    other = F.normalize(more - (more * key).sum(-1, keepdim=True) * key, dim=-1)
     return k.shape[-1] ** 0.5 * (agreement * key + (1 - agreement.square()).clamp(min=0).sqrt() * other)
 
 

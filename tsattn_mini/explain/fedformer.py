@@ -9,12 +9,12 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     maps,
     one_of,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -77,8 +77,7 @@ def draw(layers: int, decoders: int, trace: Trace, layer: Tensor | None, head: T
 
 def over(model: FEDformer, rows: Rows, layers: int) -> list[Block]:
     """How loud every kept frequency is in many windows."""
-    windows, starts = rows.many(WINDOWS)
-    loud = loudness(run(lambda: forward(model, rows, windows)), "enc0/X").mean(1)
+    loud, starts = over_windows(model, rows, forward, lambda trace: loudness(trace, "enc0/X").mean(1))
     bins = [f"bin {j}" for j in model.forecaster.encoder.layers[0].attention.attend.modes.tolist()]
     return [f"How strong the kept frequencies are in {len(starts)} windows, by the date at which they begin, in the "
             "first layer: the mean over heads.",

@@ -9,12 +9,12 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     again,
     one_of,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -69,8 +69,7 @@ def draw(trace: Trace, head: Tensor | None) -> None:
 
 def over(model: Informer, rows: Rows) -> list[Block]:
     """M of every query, for many windows."""
-    windows, starts = rows.many(WINDOWS)
-    M = run(lambda: forward(model, rows, windows))["enc0/M"].tensor.mean(1)
+    M, starts = over_windows(model, rows, forward, lambda trace: trace["enc0/M"].tensor.mean(1))
     back = {"L": [str(i - rows.past) for i in range(rows.past)]}
     return [f"M of every query of the first attention in {len(starts)} windows, by the date at which they begin: the "
             "mean over heads. Bright rows are steps worth asking.",

@@ -9,11 +9,11 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     maps,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -65,8 +65,7 @@ def forward(model: ITransformer, rows: Rows, window: Tensor) -> Tensor:
 
 def over(model: ITransformer, rows: Rows, layers: int, tokens: list[str]) -> list[Block]:
     """How much of all attention each token gets, for many windows."""
-    windows, starts = rows.many(WINDOWS)
-    A = run(lambda: forward(model, rows, windows))[f"enc{layers - 1}/A"].tensor
+    A, starts = over_windows(model, rows, forward, lambda trace: trace[f"enc{layers - 1}/A"].tensor.mean((1, 2)))
     return [f"How much attention each token gets in the last layer, of {len(starts)} windows by the date at which they "
             "begin: the mean over heads and askers.",
-            over_time(rows, A.mean((1, 2)).mT, "token window", "attention received", starts, {"token": tokens})]
+            over_time(rows, A.mT, "token window", "attention received", starts, {"token": tokens})]

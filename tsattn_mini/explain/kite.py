@@ -13,6 +13,7 @@ from tsattn_mini.explain.parts import (
     Block,
     about_rows,
     again,
+    drawn,
     one_of,
     over_time,
     run,
@@ -33,7 +34,7 @@ from tsattn_mini.trace import Trace, record, scope
 LEAD = ("KITE. A flow carries draws from a source, made of the past, to possible futures. At every moment the state "
         "asks the drivers, and a prior S, the correlation of each driver with the target in the window, leans on the "
         "answer. Guidance ω compares what the flow would do with and without being told of the drivers.")
-PARTICLES, ROUNDS, SEED = 8, 5, 0
+PARTICLES, ROUNDS = 8, 5
 ONE = torch.tensor(1.0)  # both answers are computed, and the one that is told counts
 OMEGA = {"omega": Slider(1, 0, 4)}
 LISTEN = {"not told": {"omega": 0}, "twice as told": {"omega": 2}}
@@ -60,12 +61,13 @@ def blocks(model: KITE, rows: Rows) -> list[Block]:
     return [LEAD, about_rows(rows, target), settings(model, sizes),
             f"The flow takes {ROUNDS} rounds here, for {PARTICLES} particles whose draws stay the same; the released "
             "code takes more of both.", *live, *over(model, rows),
-            *transforms(run(lambda: forward(model, rows, rows.first_window())))]
+            "Of the rounds of the flow the first stands for all.",
+            *transforms(run(lambda: forward(model, rows, rows.first_window())), leave=r"ode[1-9]")]
 
 
 def draws(model: KITE, windows: int = 1) -> dict[str, Tensor]:
     """The same normal draws for every window."""
-    z, eps = model.source.draw(PARTICLES, torch.Generator().manual_seed(SEED))
+    z, eps = drawn(PARTICLES, model.source.rank), drawn(PARTICLES, model.F, seed=1)
     return {"z": z.repeat(windows, 1), "eps": eps.repeat(windows, 1)}
 
 

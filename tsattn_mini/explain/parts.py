@@ -1,10 +1,12 @@
 """What the pages of all models share: settings, steps under other names, maps by layer and head, curves over time."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from html import escape
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -19,7 +21,8 @@ from tsattn_mini.trace import Trace, record, scope, step
 
 Block = Explorer | Figure | str
 WHOLE = 1_000_000  # weights up to which a page carries the whole graph
-WINDOWS = 200  # of a curve over time
+WINDOWS, LEAST_WINDOWS = 200, 24  # of a curve over time
+WORK, AT_ONCE = 400_000_000, 8  # windows × weights of all runs; windows in one run
 CURVES = 6  # in one picture; more make a map
 
 
@@ -110,12 +113,27 @@ def whole(rows: Rows, answer: Callable[..., Tensor], targets: Sequence[int], dra
                     id=unused("whole"))
 
 
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    """Normal draws, the same at every call; NumPy makes them, so that a graph holds them as they are."""
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape, dtype=np.float32))
+
+
 def run(forward: Callable[[], object], follow: bool = False) -> Trace:
     """The steps of one quiet run; `follow` as for `record`."""
     with torch.no_grad(), warnings.catch_warnings(), record(follow=follow) as trace:
         warnings.simplefilter("ignore")
         forward()
     return trace
+
+
+def over_windows(model: nn.Module, rows: Rows, forward: Callable[..., object],
+                 look: Callable[[Trace], Float[Tensor, "B ..."]]) -> tuple[Float[Tensor, "W ..."], list[int]]:
+    """What `look` reads off the steps of many windows, a few at a time, and where the windows start.
+
+    The more weights, the fewer windows: the whole model runs on each.
+    """
+    windows, starts = rows.many(max(LEAST_WINDOWS, min(WINDOWS, WORK // weights_of(model))))
+    return torch.cat([look(run(lambda w=w: forward(model, rows, w))) for w in windows.split(AT_ONCE)]), starts
 
 
 def over_time(rows: Rows, x: Tensor, axes: str, title: str, starts: Sequence[int],
@@ -141,6 +159,7 @@ def over_tokens(x: Float[Tensor, "R L"], tokens: Sequence[str], rows: Sequence[s
                   f"α of {len(tokens)} tokens: {number(float(x.min()))} to {number(float(x.max()))}")
 
 
-def transforms(trace: Trace) -> list[Block]:
-    """The tensor-transform table of one window."""
-    return ["Every step of this window, from the numbers that went in to the forecast.", trace.table()]
+def transforms(trace: Trace, leave: str = r"(?!)") -> list[Block]:
+    """The tensor-transform table of one window, but for the steps whose names begin as the pattern `leave` says."""
+    kept = trace.pick(*(name for name in trace if not re.match(leave, name)))
+    return ["Every step of this window, from the numbers that went in to the forecast.", kept.table()]

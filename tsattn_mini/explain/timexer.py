@@ -9,12 +9,12 @@ from tsattn_mini.datasets import Series
 from tsattn_mini.explain import stored
 from tsattn_mini.explain.parts import (
     WHOLE,
-    WINDOWS,
     Block,
     about_rows,
     again,
     one_of,
     over_time,
+    over_windows,
     run,
     settings,
     transforms,
@@ -96,8 +96,8 @@ def over(model: TimeXer, rows: Rows, layers: int, asked: list[str]) -> list[Bloc
     """Whom the last target's global token asks, for many windows."""
     if not asked:
         return []
-    windows, starts = rows.many(WINDOWS)
-    A = run(lambda: forward(model, rows, windows))[f"enc{layers - 1}/cross/A"].tensor[:, :, -1]
+    A, starts = over_windows(model, rows, forward,
+                             lambda trace: trace[f"enc{layers - 1}/cross/A"].tensor[:, :, -1].mean(1))
     return [f"From whom the global token of {rows.columns[-1]} takes in the last layer, in {len(starts)} windows by "
             "the date at which they begin: the mean over heads.",
-            over_time(rows, A.mean(1).mT, "token window", "attention", starts, {"token": asked})]
+            over_time(rows, A.mT, "token window", "attention", starts, {"token": asked})]
