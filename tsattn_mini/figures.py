@@ -21,6 +21,7 @@ from tsattn_mini.visible import escape, visible
 
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
 LONGEST = 14  # letters of a row's name
+WHOLE = 16  # a cell of a table with no more characters stays in one line
 MOST_CELLS = 1024  # a grid of more cells is one image, a pixel for each number
 
 
@@ -36,9 +37,6 @@ class Figure:
 
     def _repr_html_(self) -> str:
         return self.html
-
-
-WHOLE = 16  # a cell of a table with no more characters stays in one line
 
 
 class Table(Figure):
@@ -187,17 +185,17 @@ def _map(x: Tensor, words: Sequence[str], label: str, name: str, scale: str, top
     w = max(2, min(7, 384 // max(rows, columns)))
     h = max(w, min(14, 112 // rows))  # a few rows stand further apart
     wide, high, up = columns * w, rows * h, 34 if name else 18
-    named = [(i + .5, text) for i, text in enumerate(down)] if h >= 10 else \
-        [(1, down[0]), (rows / 2, words[0]), (rows - 1, down[-1])]
+    named = [(i + .5, text) for i, text in enumerate(down) if h >= 10 or i in (0, rows - 1)]
+    first, last = (_cut(text, LONGEST + 4) for text in (across[0], across[-1]))
     left = 14 + 6 * min(LONGEST, max(len(text) for _, text in named))
     inside = (f"<text class='ts-name' x='{left}' y='12'>{escape(name)}</text>" * bool(name)
               + "".join(_tick(left / 2, up + i * h + 4, _cut(text, LONGEST)) for i, text in named)
               + f"<g transform='translate({left} {up}) scale({w} {h})'><image width='{columns}' height='{rows}' "
               f"preserveAspectRatio='none' image-rendering='pixelated' href='{image(x, scale, top)}'/></g>"
-              + _tick(left + 12 + inward(across[0]), up - 5, across[0]) + _tick(left + wide / 2, up - 5, words[1])
-              + _tick(left + wide - 12 - inward(across[-1]), up - 5, across[-1]))
-    meaning = " ts-gate" if scale == "gate" else ""
-    return drawn(f"heat ts-map{meaning}", left + wide + 4, up + high + 2, _spoken(f"{label} {name}".strip(), x), inside)
+              + _tick(left + 12 + inward(first), up - 5, first) + _tick(left + wide / 2, up - 5, "\\".join(words))
+              + _tick(left + wide - 12 - inward(last), up - 5, last))
+    kind, spoken = "heat ts-map" + " ts-gate" * (scale == "gate"), _spoken(f"{label} {name}".strip(), x)
+    return drawn(kind, left + wide + 4, up + high + 2, spoken, inside)
 
 
 def _cut(name: str, room: int) -> str:
