@@ -31,6 +31,7 @@ export function mountExplorer(element, backendFor, ...more) {
     for (const { step, speak } of pictures) speak(step.label, values[step.name]);
     say.rested(values, store.notes());
   });
+  store.on("answer", () => element.dispatchEvent(new Event("answer")));
   store.ready.then(() => say.start(store.values()), () => still(element));
 
   for (const feature of [...FEATURES, ...more]) feature(stage);

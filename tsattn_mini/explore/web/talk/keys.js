@@ -3,9 +3,8 @@ const TEXT = "textarea, select, [contenteditable], input:not([type=range], [type
 const OWN = "input, button, summary, a, [tabindex]";
 
 export function keys(talk) {
-  const { deck, onClose } = talk;
+  const { deck } = talk;
   const bound = {};
-  let tabbed = false; // the control at hand was reached by Tab, not by the pointer
 
   talk.key = (name, act) => { bound[name] = act; };
   talk.press = (name, event = {}) => bound[name]?.(event); // from a button, or another window
@@ -35,6 +34,13 @@ export function keys(talk) {
     else talk.leave();
   });
 
+  listen(talk, bound);
+}
+
+// Keys that are pressed in this window: `bound` holds by name what each does.
+export function listen(talk, bound) {
+  let tabbed = false; // the control at hand was reached by Tab, not by the pointer
+
   function press(event) {
     const { key, target } = event;
     if (key === "Tab") tabbed = true;
@@ -54,7 +60,7 @@ export function keys(talk) {
   const point = () => { tabbed = false; };
   addEventListener("keydown", press, true);
   addEventListener("pointerdown", point, true);
-  onClose(() => {
+  talk.onClose(() => {
     removeEventListener("keydown", press, true);
     removeEventListener("pointerdown", point, true);
   });

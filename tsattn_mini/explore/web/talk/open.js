@@ -5,11 +5,15 @@ import { follow, slideAt } from "./address.js";
 import { bar } from "./bar.js";
 import { fitting } from "./fit.js";
 import { keys } from "./keys.js";
+import { laser } from "./laser.js";
+import { lens } from "./lens.js";
+import { list } from "./list.js";
 import { paper } from "./paper.js";
 import { readTalk } from "./read.js";
 import { makeSlide } from "./slide.js";
+import { together } from "./together.js";
 
-const FEATURES = [fitting, follow, keys, bar, paper]; // each gets the talk, and adds its part to it
+const FEATURES = [fitting, follow, keys, bar, laser, lens, together, paper, list]; // each gets the talk, and adds its part to it
 const HIDDEN = -1; // no fragment is shown yet
 const SETTINGS = {
   embedded: true, display: "flex", width: "100%", height: "100%", margin: 0, center: false, scrollActivationWidth: null,

@@ -60,3 +60,6 @@ function notes(slide) {
   }
   return aside;
 }
+
+// What is shown later on a slide, one step each.
+export const steps = ({ section }) => [...section.querySelectorAll(".fragment")];
