@@ -103,6 +103,25 @@ def test_every_slide_fits_and_every_explorer_on_one_answers(present, name):
     assert page.evaluate(MOVE) == []
 
 
+COVERED = """(el) => [...el.querySelectorAll(".ts-presets button, .ts-controls input")].filter((handle) => {
+  const { left, top, width, height } = handle.getBoundingClientRect();
+  return !handle.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}).map((handle) => handle.textContent || handle.ariaLabel || handle.type)"""
+
+
+def test_the_first_slide_shown_lies_above_the_bar_and_a_preset_that_asks_covers_no_handle(present):
+    explorer = next(i for i, slide in enumerate(plan(notebook(KGC)), 1) if slide.kind == "explorer")
+    page = present(KGC, f"?talk={explorer}")
+    slide, bar = (page.locator(part).bounding_box() for part in ("section.present", ".ts-talk-bar"))
+    assert slide["y"] >= 0
+    assert slide["y"] + slide["height"] <= bar["y"] + 1
+    kgc = page.locator("section.present [data-explorer]")
+    kgc.evaluate("el => el.explorer.ready")
+    kgc.locator("[data-preset]").first.click()
+    kgc.locator("[data-guess]:visible").wait_for()
+    assert kgc.evaluate(COVERED) == []
+
+
 PLACE = "[...document.querySelectorAll('article p, article h2')].findIndex((el) => el.getBoundingClientRect().top > 0)"
 LEFT = "!document.querySelector('.ts-talk')"
 NOW = f"{OPEN}.talk.deck.getIndices().h + 1"
