@@ -97,6 +97,7 @@ def test_the_address_opens_the_pages_and_escape_leads_back_to_the_slides(visit):
     page = opened(visit, "talk=3&print")
     page.locator(".ts-leaves nav").wait_for()
     assert page.locator(".ts-leaf > .slides > section").count() == len(slides(KGC))
+    page.evaluate(f"{READY}.talk.deck.layout()")  # as reveal.js does at times
     page.keyboard.press("ArrowRight")  # scrolls at most: no slide is at hand
     page.keyboard.press("Escape")
     page.locator(".ts-leaves").wait_for(state="detached")

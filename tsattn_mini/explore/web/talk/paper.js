@@ -31,6 +31,7 @@ export function paper(talk) {
       for (const way of ways) way();
       leaves.replaceChildren();
       leaves.remove();
+      talk.deck.layout(); // it may have measured a deck without room
       talk.fit();
     };
   }
