@@ -13,6 +13,7 @@ from tsattn_mini.engram.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.browser
 RANDOM = 20
+SENT = {"lessons/22_your_own_model.html": {"whole"}}  # what a lesson makes for a file to send, not for its page
 RUN = """async (el, states) => {
   const found = [];
   for (const state of states) {
@@ -79,7 +80,8 @@ def sentence(input, draw):
 def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson, browser, served):
     name, made = lesson
     known, problems = specs(name), []
-    assert sorted(made) == sorted(known)
+    assert made.keys() - known.keys() == SENT.get(name, set())
+    assert known.keys() <= made.keys()
     context = browser.new_context()
     page = watched(context, served, problems)
     page.goto(served + name)
