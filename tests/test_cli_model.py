@@ -7,6 +7,7 @@ import own
 import pytest
 
 from tsattn_mini.cli import main
+from tsattn_mini.cli.given import spoken
 
 COMMANDS = ["trace", "page"]
 
@@ -145,6 +146,28 @@ def test_what_is_no_checkpoint_is_refused_and_never_run(command, name, here, cap
 def test_what_does_not_fit_is_refused(command, arguments, why, here, capsys):
     assert run(command, *arguments) == 1
     assert why in refused(capsys)
+
+
+@pytest.mark.parametrize(("written", "asked"), [
+    ("date,load,wind,price\n2016-07-01,1,2,3\n2016-07-02,,2,3\n", "say --missing 'interpolate', 'last' or 'zero'"),
+    ("load,wind,price\n1,2,3\n2,2,3\n", "or --freq 'h' to count the rows"),
+    ("date,load,wind,price\n2016-07-01,a b,2,3\n2016-07-02,1,2,3\n", "leave the column out with --columns")])
+def test_what_to_do_is_said_as_the_command_line_says_it(written, asked, here, capsys):
+    (here / "my.csv").write_text(written, "utf8")
+    assert run("trace") == 1
+    said = refused(capsys)
+    assert asked in said
+    assert "=" not in said
+
+
+def test_a_checkpoint_is_called_what_the_command_line_calls_it(here, capsys):
+    assert run("trace", checkpoint="gone.pth") == 1
+    assert "error: checkpoint: 'gone.pth' does not exist" in refused(capsys)
+
+
+def test_names_in_quotes_stay_as_they_are():
+    assert spoken("column 'freq=': say date='…' or date_format='%d', or freq=, or columns=[…]") == (
+        "column 'freq=': say --date '…' or --date-format '%d', or --freq, or --columns")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from tsattn_mini.cli import lessons, page, quiz, settings, trace
+from tsattn_mini.cli.given import spoken
 from tsattn_mini.cli.terminal import prepare, say
 from tsattn_mini.visible import visible
 
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError) as error:
-        return _refused(asked, _told(error))
+        return _refused(asked, spoken(_told(error)))
     except Exception as error:
         return _refused(asked, f"{type(error).__name__}: {error} (not foreseen; --debug shows where it came from)")
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from tsattn_mini.datasets import Series
+
+ARGUMENT = re.compile(r"(?<![\w'\"])(columns|date_format|date|decimal|encoding|freq|missing|sep)="
+                      r"(?:\[…\])?(?=(['\"])?)")
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
@@ -106,8 +110,14 @@ def _series(asked: argparse.Namespace) -> "Series":
                          freq=asked.freq, columns=asked.columns, missing=asked.missing, date_format=asked.date_format,
                          encoding=asked.encoding)
     for line in found.report:
-        say(f"{found.source}: {line}")
+        say(f"{found.source}: {spoken(line)}")
     return found
+
+
+def spoken(text: str) -> str:
+    """What the package says, with its arguments as the command line calls them: `freq='h'` becomes `--freq 'h'`."""
+    text = re.sub(r"^path_or_dict:", "checkpoint:", text).replace("columns=[…] of read_csv, on the command line ", "")
+    return ARGUMENT.sub(lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] else ''}", text)
 
 
 def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespace) -> None:
