@@ -113,6 +113,23 @@ def test_a_handle_moved_in_one_window_moves_in_the_other(present):
         other.wait_for_function(f"(a) => String({beside}.explorer.values().A.data) === String(a)", arg=numbers)
 
 
+def test_a_cell_is_dragged_in_the_small_picture_of_the_view(present):
+    page = present(1)
+    go(page, first(page, "explorer"))
+    view = speaker(page)
+    cell = view.locator(".ts-now [data-input='prior'] input").first
+    view.evaluate("document.querySelector('.ts-now [data-explorer]').explorer.ready")
+    box = cell.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    view.mouse.move(x, y)
+    view.mouse.down()
+    view.mouse.move(x, y + 40, steps=4)  # pixels: a quarter of the range
+    view.mouse.up()
+    moved = "{}?.explorer.inputs().prior[0][0] < 0.7"
+    view.wait_for_function(moved.format("document.querySelector('.ts-now [data-explorer]')"))
+    page.wait_for_function(moved.format("document.querySelector('section.present [data-explorer]')"))
+
+
 def test_the_view_survives_reloads_and_the_end_of_the_slides(present):
     page = present(4)
     last = page.evaluate(f"{TALK}.slides.length")
