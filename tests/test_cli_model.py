@@ -242,6 +242,19 @@ def test_files_that_cannot_be_written_are_refused(command, arguments, why, here,
     assert (here / "my.csv").read_bytes() == before
 
 
+def test_a_place_that_takes_no_file_is_refused_before_the_work(here, written, capsys, monkeypatch):
+    (here / "taken.html").mkdir()
+    assert run("page", "--out", "taken.html") == 1
+    assert "out: expected a file, got the folder taken.html" in refused(capsys)
+
+    def full(**_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tsattn_mini.cli.given.TemporaryFile", full)
+    assert run("page", "--out", "my_model.html") == 1
+    assert "out: expected a folder that can be written to, got my_model.html: No space left" in refused(capsys)
+
+
 def test_a_page_needs_a_name_to_be_written_to(here, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["page", "my_model.pth", "--data", "my.csv"])

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tsattn_mini.cli.terminal import say, waiting
@@ -121,7 +122,7 @@ def spoken(text: str) -> str:
 
 
 def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespace) -> None:
-    """Refuse a file to write that has another suffix, no folder, or is what the command reads.
+    """Refuse, before the work, a file that has another suffix, cannot be written, or is what the command reads.
 
     Raises:
         ValueError: as said.
@@ -132,6 +133,12 @@ def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespac
         raise ValueError(f"{name}: expected a name that ends in {suffix}, got {path}")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"{name}: expected a file in a folder that exists, got {path}")
+    if path.is_dir():
+        raise ValueError(f"{name}: expected a file, got the folder {path}")
+    try:
+        TemporaryFile(dir=path.absolute().parent).close()
+    except OSError as error:
+        raise ValueError(f"{name}: expected a folder that can be written to, got {path}: {error.strerror}") from None
     for read in (asked.checkpoint, asked.data):
         if read is not None and path.resolve() == read.resolve():
             raise ValueError(f"{name}: {path} is what is read; name another file")
