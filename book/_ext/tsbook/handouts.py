@@ -26,13 +26,13 @@ def page_of(number):
 
 
 class Equations(EnvironmentCollector):
-    """`env.tsbook_steps`: {page: {name of a step: (its formula, its axes)}}, the first of each name."""
+    """`env.tsbook_formulas`: {page: {name of a step: (its formula, its axes)}}, the first of each name."""
 
     def clear_doc(self, app, env, docname):
-        env.tsbook_steps.pop(docname, None)
+        env.tsbook_formulas.pop(docname, None)
 
     def merge_other(self, app, env, docnames, other):
-        env.tsbook_steps |= {name: other.tsbook_steps[name] for name in docnames if name in other.tsbook_steps}
+        env.tsbook_formulas |= {name: other.tsbook_formulas[name] for name in docnames if name in other.tsbook_formulas}
 
     def process_doc(self, app, doctree):
         if LESSON.match(app.env.docname):
@@ -40,7 +40,7 @@ class Equations(EnvironmentCollector):
             for node in doctree.findall(nodes.raw):
                 for name, formula, axes in [*table_steps(node.astext()), *explorer_steps(node.astext())]:
                     found.setdefault(name, (formula, axes))
-            app.env.tsbook_steps[app.env.docname] = found
+            app.env.tsbook_formulas[app.env.docname] = found
 
 
 def table_steps(html):
@@ -56,8 +56,8 @@ def explorer_steps(html):
 
 
 def prepare(app):
-    if not hasattr(app.env, "tsbook_steps"):
-        app.env.tsbook_steps = {}
+    if not hasattr(app.env, "tsbook_formulas"):
+        app.env.tsbook_formulas = {}
 
 
 def say():
@@ -74,7 +74,7 @@ def rendered(eq):
 def collect(app):
     """A page for each lesson of the book."""
     read = {number: notebooks.read(path) for number, path in lessons(Path(app.srcdir, "lessons")).items()}
-    for docname, steps in sorted(app.env.tsbook_steps.items()):
+    for docname, steps in sorted(app.env.tsbook_formulas.items()):
         number = LESSON.match(docname)[1]
         shown = {name: (rendered(formula), axes) for name, (formula, axes) in steps.items()}
         try:
