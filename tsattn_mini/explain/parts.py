@@ -136,6 +136,12 @@ def over_windows(model: nn.Module, rows: Rows, forward: Callable[..., object],
     return torch.cat([look(run(lambda w=w: forward(model, rows, w))) for w in windows.split(AT_ONCE)]), starts
 
 
+def captioned(title: str, svg: str, said: str) -> Figure:
+    """A still picture under its title; `said` stands in for it where only text is shown."""
+    return Figure(f"<figure class='ts-figure'><figcaption>{escape(title)}</figcaption><div class='ts-plot'>{svg}</div>"
+                  "</figure>", said)
+
+
 def over_time(rows: Rows, x: Tensor, axes: str, title: str, starts: Sequence[int],
               labels: Mapping[str, Sequence[str]] | None = None) -> Figure:
     """A still picture of what windows that begin at `starts` have: a curve, a few of them, or a map.
@@ -147,16 +153,14 @@ def over_time(rows: Rows, x: Tensor, axes: str, title: str, starts: Sequence[int
     labels = {**(labels or {}), "window": [rows.stamps[i] for i in starts]}
     svg = picture(x, axes, label=title, view=view, scale=meaning_of([x]), labels=labels)
     low, high = (number(float(v)) for v in (x.min(), x.max()))
-    return Figure(f"<figure class='ts-figure'><figcaption>{escape(title)}</figcaption><div class='ts-plot'>{svg}</div>"
-                  "</figure>", f"{title}: {low} to {high} over {len(starts)} windows")
+    return captioned(title, svg, f"{title}: {low} to {high} over {len(starts)} windows")
 
 
 def over_tokens(x: Float[Tensor, "R L"], tokens: Sequence[str], rows: Sequence[str]) -> Figure:
     """A still picture of numbers along a text: a row for each of `rows`."""
     svg = picture(x, "agreement token", label="α", view="heat", scale=meaning_of([x]),
                   labels={"token": tokens, "agreement": rows})
-    return Figure(f"<figure class='ts-figure'><figcaption>α</figcaption><div class='ts-plot'>{svg}</div></figure>",
-                  f"α of {len(tokens)} tokens: {number(float(x.min()))} to {number(float(x.max()))}")
+    return captioned("α", svg, f"α of {len(tokens)} tokens: {number(float(x.min()))} to {number(float(x.max()))}")
 
 
 def transforms(trace: Trace, leave: str = r"(?!)") -> list[Block]:
