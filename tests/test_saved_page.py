@@ -111,7 +111,7 @@ def test_the_policy_lets_no_other_script_run_and_nothing_be_asked_for(browser, s
           new Image().src = `${site}x.png`;
           fetch(site).catch(() => {});
         }""", site)
-        window.wait_for_function("window.__refused?.length >= 5")
+        window.wait_for_function("() => window.__refused?.length >= 5")
         assert window.evaluate("window.__hit") is None
         assert {url for url, why in failed if why == "csp"} >= {f"{site}x.js", f"{site}x.png"}
         window.close()

@@ -43,7 +43,7 @@ def slides(name):
 
 def opened(visit, query, **context):
     page = visit(f"{KGC}?{query}", **context)
-    page.wait_for_function(READY)
+    page.wait_for_function(f"() => {READY}")
     return page
 
 

@@ -85,8 +85,8 @@ def test_a_link_of_a_path_opens_the_slide_that_the_page_names(visit, step):
     number = talk_paths.numbers(notebook, step)[0]
     page = visit(PAGE)
     page.locator(f"a[href$='?talk#{step.at}']").first.click()
-    page.wait_for_function(READY)
-    page.wait_for_function(f"new URL(location).searchParams.get('talk') === '{number}'")
+    page.wait_for_function(f"() => {READY}")
+    page.wait_for_function(f"() => new URL(location).searchParams.get('talk') === '{number}'")
     title = re.sub(r"\W", "", plan(notebook)[number - 1].title)
     said = page.evaluate(f"{SHOWN}.querySelector('h1, h2').textContent")
     assert re.sub(r"\W", "", said)[:6] == title[:6]

@@ -10,6 +10,7 @@ from tsbook import (
     handouts,
     marking,
     notes,
+    policy,
     self_test,
     symbols,
     talk,
@@ -18,7 +19,7 @@ from tsbook import (
 )
 
 PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, handouts, theme, graphs,
-         assets)
+         assets, policy)
 
 
 def setup(app):

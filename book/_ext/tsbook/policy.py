@@ -1,0 +1,78 @@
+"""What a page of the book may do, told to the browser: run the book's own scripts, and ask its own host alone.
+
+Every page carries `POLICY` as a meta element, so that it holds on the disk as well as on a host. It allows no inline
+script, hence scripts that Sphinx and the theme write into the page move to `ts/inline/`, one file for each text. Their
+elements stay where they were, and still run before the page is drawn.
+"""
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+RULES = {
+    "default-src": "'none'",
+    "script-src": "'self' 'wasm-unsafe-eval'",  # WebAssembly runs the graphs; no inline script, no eval
+    "style-src": "'self' 'unsafe-inline'",  # formulas are typeset and pictures coloured by style attributes
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",  # the packed runtime, over http
+    "form-action": "'self'",  # the search field
+    "base-uri": "'none'",
+}
+POLICY = "; ".join(f"{name} {sources}" for name, sources in RULES.items())
+HEADER = f"{POLICY}; frame-ancestors 'self'"  # what a host sends; a meta element cannot say who may frame a page
+META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+OLD_META = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
+CHARSET = re.compile(r"<meta charset=[^>]*>\n?")
+INLINE = re.compile(r"<script((?:\s[^>]*)?)>(.*?)</script>", re.S)
+IDLE = re.compile(r"""\s(?:src|type)\s*=""")  # a script from a file, or data that does not run
+NOT_PAGES = "_static/*.html"  # the theme's templates, which Sphinx copies with its scripts
+
+
+def drop_page_names(app, pagename, templatename, context, doctree):
+    """A script of each page's own says its name to the theme's list of versions, which this book has not."""
+    context["script_files"] = [script for script in context.get("script_files", ())
+                               if "DOCUMENTATION_OPTIONS.pagename" not in str(body_of(script))]
+
+
+def body_of(script):
+    return getattr(script, "attributes", {}).get("body") or ""
+
+
+def protect_pages(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for template in out.glob(NOT_PAGES):
+        template.unlink()
+    for page in out.rglob("*.html"):
+        protect(page, out)
+
+
+def protect(page, out):
+    """Give a page below the folder `out` its policy, and its inline scripts files.
+
+    Raises:
+        ValueError: when the page names no character set, beside which the policy stands.
+    """
+    text = page.read_text("utf8")
+    up = "../" * (len(page.relative_to(out).parts) - 1)
+    whole, met = CHARSET.subn(lambda found: f"{found[0].rstrip()}\n{META}\n", OLD_META.sub("", text), count=1)
+    if not met:
+        raise ValueError(f"{page}: expected a <meta charset=…>, got none")
+    whole = INLINE.sub(lambda found: found[0] if IDLE.search(found[1]) else beside(found, out, up), whole)
+    if whole != text:
+        page.write_text(whole, "utf8")
+
+
+def beside(found, out, up):
+    """The element of an inline script, whose text is now in a file."""
+    name = f"ts/inline/{sha256(found[2].encode()).hexdigest()[:12]}.js"
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).write_text(found[2], "utf8")
+    return f'<script{found[1]} src="{up}{name}"></script>'
+
+
+def setup(app):
+    app.connect("html-page-context", drop_page_names, priority=990)
+    app.connect("build-finished", protect_pages, priority=990)  # when all pages are written
