@@ -93,14 +93,6 @@ def test_the_l2_loss_is_smallest_at_the_mean_and_l1_at_the_median():
         assert math.isclose(float(grid[losses.argmin()]), best, abs_tol=1e-9)
 
 
-def test_defect_35_omega_0_is_unconditional_and_1_conditional_bit_for_bit():
-    v_u, v_c = 1e8 * draw(7, 5), draw(7, 5, seed=1)
-    assert torch.equal(guide(v_u, v_c, 0), v_u)
-    assert torch.equal(guide(v_u, v_c, 1.0), v_c)
-    assert not torch.equal(v_u + 1.0 * (v_c - v_u), v_c), "rounding would have missed it"
-    assert torch.equal(guide(v_u, v_c, scalar(1.0)), v_c)
-
-
 @pytest.mark.parametrize("omega", [-0.5, 0.3, 1.2, 2.4])
 def test_claim_85_guidance_multiplies_the_difference_by_omega_whatever_made_it(omega):
     v_u, clean, dirt = draw(7), draw(7, seed=1), draw(7, seed=2)

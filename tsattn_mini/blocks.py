@@ -219,12 +219,8 @@ def check_sizes(seq_len: int, label_len: int, **sizes: int) -> None:
     Raises:
         ValueError: naming the size that does not fit.
     """
-    for name, size in {"seq_len": seq_len, **sizes}.items():
-        if not isinstance(size, Integral):
-            raise ValueError(f"{name}: expected a whole number, got {size!r}")
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size}")
-    if not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
+    checks.counts(seq_len=seq_len, **sizes)
+    if isinstance(label_len, bool) or not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
         raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
                          f"starts from the last label_len steps of the past, got {label_len!r}")
 

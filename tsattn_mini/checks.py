@@ -5,7 +5,9 @@ from a function that has just run, checked, on real numbers.
 """
 
 import warnings
+from numbers import Integral
 from reprlib import repr as short
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -76,6 +78,24 @@ def required(**arguments: Tensor) -> None:
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor, got {type(x).__name__}")
+
+
+def counts(least: int = 1, **sizes: Any) -> None:
+    """Check that every size is a whole number of at least `least`; True and False are none.
+
+    Raises:
+        ValueError: naming the size, what was expected, and what came.
+    """
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise ValueError(f"{name}: expected a whole number, got {short(size)}")
+        if size < least:
+            raise ValueError(f"{name}: expected at least {least}, got {size}")
+
+
+def scalar(x: float | Tensor) -> float:
+    """A number as Python's own, also where it is a tensor that takes part in a gradient."""
+    return x.item() if isinstance(x, Tensor) else float(x)
 
 
 def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> None:

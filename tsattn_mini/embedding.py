@@ -35,7 +35,7 @@ def finite_rows(**windows: Shaped[Tensor, "_ _ _"] | None) -> None:
         if x is not None and not checks.all_finite(x):
             bad = (~torch.isfinite(x)).nonzero()
             window, row, column = bad[0].tolist()
-            raise ValueError(f"{name}: expected finite numbers, got {float(x[window, row, column])} at "
+            raise ValueError(f"{name}: expected finite numbers, got {x[window, row, column].item()} at "
                              f"row {row}, column {column} of window {window} ({len(bad)} of {x.numel()} "
                              "entries are not finite)")
 
@@ -80,7 +80,7 @@ class CalendarEmbedding(nn.Module):
             if bool(wrong.any()):
                 window, row = wrong.nonzero()[0].tolist()
                 raise ValueError(f"marks: expected whole numbers from {first} to {last} in column {name!r}, "
-                                 f"got {float(column[window, row])} at row {row} of window {window}")
+                                 f"got {column[window, row].item()} at row {row} of window {window}")
 
 
 class DataEmbedding(nn.Module):

@@ -54,7 +54,7 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
     x_centred = step("x_centred", wide - mu, axes="B T V", eq="x - μ", note="The window around zero.")
     sigma = (x_centred.square().mean(1, keepdim=True) + EPS).sqrt()
     if not torch.compiler.is_compiling() and not bool(torch.isfinite(sigma).all()):
-        raise ValueError(f"x: expected numbers with squares in {sigma.dtype}, got {float(x.abs().max()):.1e}")
+        raise ValueError(f"x: expected numbers with squares in {sigma.dtype}, got {x.abs().max().item():.1e}")
     sigma = step("sigma", sigma.detach() if detach else sigma, axes="B 1 V",
                  eq="σ = sqrt(mean_t (x - μ)² + 1e-5)", note="The scale, put aside; never 0.")
     x_norm = step("x_norm", (x_centred / sigma).to(x.dtype), axes="B T V", eq="x' = (x - μ) / σ",
@@ -137,7 +137,7 @@ def _warn_saturated(log_tau: Float[Tensor, " B"], edge: float) -> None:
     if bool(far.any()):
         window = int(log_tau.abs().argmax())
         what = "one-hot" if log_tau[window] > 0 else "uniform"
-        warnings.warn(f"log_tau: {float(log_tau[window]):.1f} in window {window} ({int(far.sum())} of "
+        warnings.warn(f"log_tau: {log_tau[window].item():.1f} in window {window} ({int(far.sum())} of "
                       f"{len(far)} windows are beyond ±{edge:.1f}): attention there is {what} up to "
                       "rounding. Are the series standardised?", RuntimeWarning, stacklevel=3)
 
@@ -188,12 +188,12 @@ def _keep_finite(q: Tensor, k: Tensor, tau: Tensor, delta: Tensor, QK: Tensor) -
             checks.finite(q=q, k=k)
             raise ValueError(f"q, k: expected dot products within the range of {QK.dtype}, got an overflow")
         if bool((delta.abs() > room).any()):
-            raise ValueError(f"delta: expected sizes up to {room:.1e}, got {float(delta.abs().max()):.1e}")
+            raise ValueError(f"delta: expected sizes up to {room:.1e}, got {delta.abs().max().item():.1e}")
         if not bool((size > limit).any()):
             return tau
         window = int((size > limit).nonzero()[0, 0])
-        warnings.warn(f"tau: {float(tau[window]):.1e} in window {window} would make the scores overflow "
-                      f"{QK.dtype}; it is cut to {float(limit[window]):.1e}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"tau: {tau[window].item():.1e} in window {window} would make the scores overflow "
+                      f"{QK.dtype}; it is cut to {limit[window].item():.1e}", RuntimeWarning, stacklevel=3)
     return torch.minimum(torch.maximum(tau, -limit), limit)
 
 

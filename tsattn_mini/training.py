@@ -17,6 +17,8 @@ from IPython.display import clear_output, display
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tsattn_mini import checks
+from tsattn_mini.blocks import check_sizes
 from tsattn_mini.datasets import Scaler, Series, split_by_time, time_features, windows
 
 
@@ -74,9 +76,11 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     hourly data the model would never see a window that begins at one o'clock.
 
     Raises:
-        ValueError: what `split_by_time` and `windows` refuse, or a period outside 1 to seq_len.
+        ValueError: what `split_by_time` and `windows` refuse, a label longer than the past, sizes below 1, or a period
+            longer than the past.
     """
-    if not 1 <= period <= seq_len:
+    check_sizes(seq_len, label_len, pred_len=pred_len, period=period, stride=stride)
+    if period > seq_len:
         raise ValueError(f"period: expected 1 to seq_len={seq_len}, got {period}")
     raw = series.tensor(columns)
     parts = split_by_time(raw)
@@ -180,8 +184,15 @@ def _forecast(model: nn.Module, cut: Cut) -> Float[Tensor, "B F V"]:
 
 
 def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
-    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast."""
-    F = cut.future.shape[1]
+    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast.
+
+    Raises:
+        ValueError: a period outside 1 to the steps of the past.
+    """
+    checks.counts(period=period)
+    T, F = cut.past.shape[1], cut.future.shape[1]
+    if period > T:
+        raise ValueError(f"period: expected 1 to {T}, the steps of the past, got {period}")
     return cut.past[:, -period:].repeat(1, -(-F // period), 1)[:, :F]
 
 

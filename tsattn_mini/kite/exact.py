@@ -263,4 +263,4 @@ def _check_least(holds: Callable[[Tensor, int], Tensor], wanted: str, arguments:
     for name, value in arguments.items():
         x = torch.as_tensor(value)
         if not bool(holds(x, 0).all()):
-            raise ValueError(f"{name}: expected {wanted}, got {float(x.min()):g}")
+            raise ValueError(f"{name}: expected {wanted}, got {x.min().item():g}")

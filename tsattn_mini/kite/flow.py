@@ -45,7 +45,7 @@ def check_time(s: Tensor) -> None:
         ValueError: naming the range that came.
     """
     if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
-        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
+        raise ValueError(f"s: expected times between 0 and 1, got {s.min().item():g} to {s.max().item():g}")
 
 
 def along(s: Float[Tensor, " B"], y: Float[Tensor, "B ..."]) -> Float[Tensor, "B ..."]:
@@ -189,8 +189,8 @@ def _rounds(steps: int | Tensor, at_most: int | None) -> int:
     checks.shapes(steps=(steps, ""))
     if at_most is None:
         raise ValueError("at_most: expected the largest number of steps, as steps is a tensor, got None")
-    if not torch.compiler.is_compiling() and not (1 <= float(steps) <= at_most and math.fmod(float(steps), 1) == 0):
-        raise ValueError(f"steps: expected a whole number from 1 to at_most={at_most}, got {float(steps):g}")
+    if not torch.compiler.is_compiling() and not (1 <= steps.item() <= at_most and math.fmod(steps.item(), 1) == 0):
+        raise ValueError(f"steps: expected a whole number from 1 to at_most={at_most}, got {steps.item():g}")
     return at_most
 
 

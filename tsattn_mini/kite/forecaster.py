@@ -207,7 +207,7 @@ def _check_omega(omega: float | Tensor, dtype: torch.dtype) -> None:
     """Check that ω leaves digits of v_c - v_u: their rounding, ε of their size, is multiplied by it as well."""
     if torch.compiler.is_compiling() or not isinstance(omega, (Real, Tensor)):
         return
-    limit, size = 1 / torch.finfo(dtype).eps, float(torch.as_tensor(omega).abs().max())
+    limit, size = 1 / torch.finfo(dtype).eps, abs(checks.scalar(omega))
     if size > limit:
         raise ValueError(f"omega: expected at most {limit:.1e} in size, where the rounding of "
                          f"{checks.dtype_name(dtype)} is as large as a velocity, got {size:g}")

@@ -88,7 +88,7 @@ def check_prior(S: Tensor, A: Tensor, bounded: bool = True) -> None:
     if bool(bad.any()):
         at = tuple(bad.nonzero()[0].tolist())
         wanted = "between 0 and 1" if bounded else "of 0 or more"
-        raise ValueError(f"S: expected a prior {wanted}, got {float(S[at])} at index {at}; normalise it first")
+        raise ValueError(f"S: expected a prior {wanted}, got {S[at].item()} at index {at}; normalise it first")
 
 
 def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
@@ -102,17 +102,17 @@ def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
     _check_number("delta", delta)
     limits = torch.finfo(dtype)
     floor = limits.smallest_normal * limits.eps
-    if not floor <= float(delta) <= limits.max:
+    if not floor <= checks.scalar(delta) <= limits.max:
         raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {checks.dtype_name(dtype)} "
-                         f"above 0, and at most {limits.max:.1e}, got {float(delta)}")
+                         f"above 0, and at most {limits.max:.1e}, got {checks.scalar(delta)}")
 
 
 def _check_weight(gate_weight: float | Tensor) -> None:
     if torch.compiler.is_compiling():
         return
     _check_number("gate_weight", gate_weight)
-    if not math.isfinite(gate_weight):
-        raise ValueError(f"gate_weight: expected a finite number, got {float(gate_weight)}")
+    if not math.isfinite(checks.scalar(gate_weight)):
+        raise ValueError(f"gate_weight: expected a finite number, got {checks.scalar(gate_weight)}")
 
 
 def _check_number(name: str, x: float | Tensor) -> None:

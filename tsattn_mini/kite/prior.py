@@ -247,7 +247,7 @@ def _refuse_constant(**windows: Tensor) -> None:
         if bool(constant.any()):
             window, series = constant.nonzero()[0].tolist()
             raise ValueError(f"{name}: expected series that vary, got series {series} of window {window} constant at "
-                             f"{float(x[window, 0, series])}")
+                             f"{x[window, 0, series].item()}")
 
 
 def _check_independent(size: Tensor, before: Tensor, name: str, lag: int) -> None:
@@ -277,4 +277,4 @@ def _check_range(S: Tensor, norm: str) -> None:
     if bool(bad.any()):
         at = tuple(bad.nonzero()[0].tolist())
         wanted = "between 0 and 1, as norm='none' leaves them" if norm == "none" else "of at least 0"
-        raise ValueError(f"S: expected entries {wanted}, got {float(S[at])} at index {at}")
+        raise ValueError(f"S: expected entries {wanted}, got {S[at].item()} at index {at}")

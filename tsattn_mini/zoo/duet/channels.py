@@ -82,7 +82,7 @@ class ChannelMask(nn.Module):
         else:
             checks.finite(u=u)
             if not torch.compiler.is_compiling() and not bool(((u >= 0) & (u <= 1)).all()):
-                raise ValueError(f"u: expected numbers from 0 to 1, got {float(u.min())} to {float(u.max())}")
+                raise ValueError(f"u: expected numbers from 0 to 1, got {u.min().item()} to {u.max().item()}")
             inside = u.clamp(1e-6, 1 - 1e-6)
             hard, smooth = u <= chance, torch.sigmoid(torch.logit(chance, 1e-6) + torch.log((1 - inside) / inside))
         if self.keep_self:
@@ -111,7 +111,7 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
     checks.finite(q=q, k=k, v=v, keep=keep)
     dtype = torch.promote_types(q.dtype, torch.float32)
     if not torch.compiler.is_compiling() and not bool(((keep >= 0) & (keep <= 1)).all()):
-        raise ValueError(f"keep: expected numbers from 0 to 1, got {float(keep.min())} to {float(keep.max())}")
+        raise ValueError(f"keep: expected numbers from 0 to 1, got {keep.min().item()} to {keep.max().item()}")
     keep, root = keep[:, None].to(dtype), q.shape[-1] ** 0.5
     QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every variable meets every variable.")
