@@ -2,6 +2,7 @@
 
 import os
 
+import as_run
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
@@ -12,6 +13,15 @@ from tsattn_mini.explore import Explorer
 def pytest_configure():
     """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--as-run", action="store_true", help=as_run.__doc__)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--as-run"):
+        as_run.play(items)
 
 
 @pytest.fixture(scope="session")
