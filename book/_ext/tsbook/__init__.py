@@ -1,6 +1,7 @@
-"""The Sphinx side of the book: lessons run and planned as talks, claims listed, questions gathered, words explained."""
+"""The Sphinx side of the book: lessons run and planned as talks, claims, questions, words and functions gathered."""
 
 from tsbook import (
+    api,
     assets,
     cards,
     claims,
@@ -18,8 +19,8 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, handouts, theme, graphs,
-         assets, policy)
+PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks, handouts, theme,
+         graphs, assets, policy)
 
 
 def setup(app):
