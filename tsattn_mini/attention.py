@@ -59,7 +59,11 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
 
 
 def causal(L: int) -> Bool[Tensor, "L L"]:
-    """The mask that hides the future: True strictly above the diagonal."""
+    """The mask that hides the future: True strictly above the diagonal.
+
+    Raises:
+        ValueError: no position at all.
+    """
     if L < 1:
         raise ValueError(f"L: expected at least one position, got {L}")
     return torch.ones(L, L, dtype=torch.bool).triu(1)
@@ -84,8 +88,13 @@ class AttentionLayer(nn.Module):
         self.attend, self.H = attend, H
         self.query, self.key, self.value, self.out = (nn.Linear(M, M) for _ in range(4))
 
-    def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"], **handles) -> Float[Tensor, "B L M"]:
-        """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice."""
+    def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"],
+                **handles: Tensor | None) -> Float[Tensor, "B L M"]:
+        """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice.
+
+        Raises:
+            ValueError: shapes that do not fit, and what `attend` refuses.
+        """
         checks.shapes(x=(x, "B L M"), y=(y, "B S M"))
         q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q",
                  note="What each position asks.")

@@ -25,6 +25,9 @@ class FeedForward(nn.Module):
     """W₂ gelu(W₁ x + b₁) + b₂ at every position by itself: wide inside, width M outside.
 
     `bias=False` leaves b₁ and b₂ out.
+
+    Raises:
+        ValueError: an activation that is neither "gelu" nor "relu".
     """
 
     def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
@@ -68,6 +71,7 @@ class Encoder(nn.Module):
 
     @meaning("attend")
     def forward(self, x: Float[Tensor, "B S M"], **handles: Tensor | None) -> Float[Tensor, "B S M"]:
+        """The past `x`, encoded; `handles` go to every layer."""
         for i, layer in enumerate(self.layers):
             with scope(f"enc{i}"):
                 x = layer(x, **handles)
@@ -110,6 +114,7 @@ class Decoder(nn.Module):
     @meaning("decode")
     def forward(self, x: Float[Tensor, "B L M"], past: Float[Tensor, "B S M"], own: Handles,
                 cross: Handles) -> Float[Tensor, "B L M"]:
+        """`x`, filled in from the encoded `past`; `own` and `cross` as for `DecoderLayer.forward`."""
         for i, layer in enumerate(self.layers):
             with scope(f"dec{i}"):
                 x = layer(x, past, own, cross)

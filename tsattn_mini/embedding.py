@@ -50,6 +50,8 @@ class CalendarEmbedding(nn.Module):
         M: model width.
         columns: 4, or 5 for data finer than an hour.
         learned: True for tables that train; False for fixed sinusoids.
+    Raises:
+        ValueError: another number of columns than 4 or 5.
     """
 
     def __init__(self, M: int, columns: int = 4, learned: bool = False) -> None:
@@ -96,6 +98,8 @@ class DataEmbedding(nn.Module):
         calendar: None if the marks are real numbers; "fixed" or "learned" if they are calendar numbers
             (see `CalendarEmbedding`).
         position: False leaves the sinusoids out, for models that know the order by other means.
+    Raises:
+        ValueError: a `calendar` that is none of these.
     """
 
     def __init__(self, V: int, M: int, marks: int = 4, calendar: str | None = None,

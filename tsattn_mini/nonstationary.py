@@ -65,7 +65,11 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
 @meaning("restore")
 def destationarize(y: Float[Tensor, "B L V"], mu: Float[Tensor, "B 1 V"],
                    sigma: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B L V"]:
-    """y ⊙ σ + μ: back to the units of the window, on every row."""
+    """y ⊙ σ + μ: back to the units of the window, on every row.
+
+    Raises:
+        ValueError: shapes that do not fit.
+    """
     checks.shapes(y=(y, "B L V"), mu=(mu, "B 1 V"), sigma=(sigma, "B 1 V"))
     return step("y", (y * sigma + mu).to(y.dtype), axes="B L V", eq="y ⊙ σ + μ",
                 note="The level and scale of the past are lent to the future.")
@@ -83,6 +87,8 @@ class Projector(nn.Module):
 
     Args:
         T: window length; V: variables; hidden: widths of the hidden layers; O: how many numbers come out.
+    Raises:
+        ValueError: no hidden layer, or one without width.
     """
 
     def __init__(self, T: int, V: int, hidden: Sequence[int], O: int) -> None:  # noqa: E741
@@ -96,7 +102,11 @@ class Projector(nn.Module):
         self.mlp.append(nn.Linear(widths[-1], O, bias=False))
 
     def forward(self, x: Float[Tensor, "B T V"], s: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B O"]:
-        """`x` is the window before it was stationarized, `s` its σ or μ."""
+        """`x` is the window before it was stationarized, `s` its σ or μ.
+
+        Raises:
+            ValueError: shapes that do not fit.
+        """
         checks.shapes(x=(x, f"B {self.T} {self.V}"), s=(s, f"B 1 {self.V}"))
         dtype = torch.promote_types(x.dtype, torch.float32)
         circle = F.pad(x.to(dtype), (1, 1), mode="circular")

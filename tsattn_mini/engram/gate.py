@@ -129,7 +129,11 @@ def cosine_for(alpha: float, M: int, root: str | None = None, gain: float = 1.0)
 
 
 class ContextGate(nn.Module):
-    """`context_gate` with its learned gains, one per branch and dimension."""
+    """`context_gate` with its learned gains, one per branch and dimension.
+
+    Raises:
+        ValueError: a `root` that is not known.
+    """
 
     def __init__(self, C: int, M: int, root: str | None = None) -> None:
         super().__init__()
@@ -152,7 +156,11 @@ class HiddenGate(nn.Module):
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
-        """α from `h` alone; `k` is not looked at."""
+        """α from `h` alone; `k` is not looked at.
+
+        Raises:
+            ValueError: a shape that does not fit, or entries so large that the score overflows.
+        """
         C, M = self.key.shape
         checks.shapes(h=(h, f"B L {C} {M}"))
         score = (rms_norm(h) * self.key).sum(-1) / sqrt(h.shape[-1])
@@ -169,7 +177,11 @@ class ConstantGate(nn.Module):
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
-        """α from nothing; of `h` only the shape matters."""
+        """α from nothing; of `h` only the shape matters.
+
+        Raises:
+            ValueError: a shape that does not fit.
+        """
         checks.shapes(h=(h, f"B L {len(self.logit)} M"))
         return _alpha(torch.sigmoid(self.logit).expand(h.shape[:3]), eq="α = σ(b)")
 

@@ -82,6 +82,9 @@ class NgramHash(nn.Module):
         multipliers: one odd number per token of the longest n-gram.
         primes: how many rows each order and head has.
         pad: the token that stands in front of a sentence; see `Compression.pad_id`.
+    Raises:
+        ValueError: multipliers that are even, too large or no int64; sizes that are not different primes; a
+            shape that does not fit.
     """
 
     def __init__(self, compression: Compression, multipliers: Int64[Tensor, " N"], primes: Int64[Tensor, "G H"],

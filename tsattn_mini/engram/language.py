@@ -27,6 +27,8 @@ class LanguageModel(nn.Module):
         P: pieces of the vocabulary; L: the longest sentence; M: model width; H: heads, a divisor of M; d_ff: inner
             width of the feed-forward part.
         memory: an `Engram` with one branch, or None.
+    Raises:
+        ValueError: no piece, or no place.
     """
 
     def __init__(self, P: int, L: int, M: int = 32, H: int = 4, d_ff: int = 64, memory: Engram | None = None) -> None:

@@ -30,6 +30,8 @@ class MultiHeadTable(nn.Module):
     Args:
         primes: how many rows each order and head has.
         E: width of a row.
+    Raises:
+        ValueError: rows less than 1 wide.
     """
 
     def __init__(self, primes: Int64[Tensor, "G H"], E: int) -> None:
@@ -77,6 +79,8 @@ class ShortConvolution(nn.Module):
         K: taps; D: distance between them (dilation). With D the longest n-gram the taps' n-grams lie side by side.
         conv_gate: None as in the paper and the released code; "input" convolves α RMSNorm(v) instead, so that every
             tap is gated by its own α; "output" multiplies the result by the α of the position it is written to.
+    Raises:
+        ValueError: no tap, a dilation below 1, or a `conv_gate` that is not known.
     """
 
     def __init__(self, C: int, M: int, K: int, D: int, conv_gate: str | None = None) -> None:
@@ -92,7 +96,11 @@ class ShortConvolution(nn.Module):
     @meaning("7 convolve")
     def forward(self, v_gated: Float[Tensor, "B L C M"], v: Float[Tensor, "B L M"],
                 alpha: Float[Tensor, "B L C"]) -> Float[Tensor, "B L C M"]:
-        """What the convolution adds to the gated value."""
+        """What the convolution adds to the gated value.
+
+        Raises:
+            ValueError: shapes that do not fit.
+        """
         C, M, K = *self.gain.shape, self.weight.shape[-1]
         checks.shapes(v_gated=(v_gated, f"B L {C} {M}"), v=(v, f"B L {M}"), alpha=(alpha, f"B L {C}"))
         if self.conv_gate == "input":
@@ -120,6 +128,8 @@ class Engram(nn.Module):
         root: the paper's gate (None) or a signed root in front of its sigmoid; see `gate.signed_root`.
         conv_gate: None, or how the gate reaches the convolution as well; see `ShortConvolution`.
         gate: another gate in place of `ContextGate(C, M, root)`, such as `gate.OpenGate()`; `root` is not used then.
+    Raises:
+        ValueError: a width or a number of branches below 1.
     """
 
     def __init__(self, hashing: NgramHash, M: int, C: int = 1, E: int = 8, K: int = 4, root: str | None = None,

@@ -47,6 +47,8 @@ class Compression(nn.Module):
             number of compressed ids, or the hash would overflow. By default they raise like any id out of range.
 
     `table` (a buffer, so that it is saved with the weights) holds the compressed id of each token, `texts` its text.
+    Raises:
+        ValueError: `texts` that are no list of words, or another number of `raw` names.
     """
 
     def __init__(self, texts: Sequence[str], raw: Sequence[str] | None = None, keep_negative: bool = False) -> None:
@@ -70,6 +72,9 @@ class Compression(nn.Module):
         """The compressed id that stands in front of a sentence: that of token `pad`.
 
         A tokenizer without a padding token (None) gets an id that no token has, `size`.
+
+        Raises:
+            ValueError: a `pad` that is no id of the vocabulary.
         """
         if pad is None:
             return self.size

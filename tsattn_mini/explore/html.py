@@ -94,6 +94,7 @@ def pack(first: dict[str, Tensor]) -> str:
 
 
 def zipped(data: bytes) -> str:
+    """Bytes as base64 of their gzip; the same bytes give the same text on every machine."""
     return b64encode(compress(data, 9, mtime=0)).decode()
 
 

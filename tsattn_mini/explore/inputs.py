@@ -69,6 +69,7 @@ class Slider:
         return int(number) if self.integer else float(number)
 
     def tensor(self, value: float) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value, dtype=torch.int64 if self.integer else torch.float32)
 
     def probes(self) -> list[float]:
@@ -76,6 +77,7 @@ class Slider:
         return [self.min, self.max]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"min": self.min, "max": self.max, "log": self.log, "integer": self.integer}
 
 
@@ -119,14 +121,17 @@ class Cells:
         return x.clamp(self.min, self.max).tolist()
 
     def tensor(self, value: list) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value, dtype=torch.float32)
 
     def probes(self) -> list[list]:
+        """Values at which graph and `fn` are compared."""
         shape = self.value.shape
         ramp = torch.linspace(self.min, self.max, self.value.numel(), dtype=torch.float64)
         return [torch.full(shape, float(self.min), dtype=torch.float64).tolist(), ramp.flip(0).reshape(shape).tolist()]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"min": self.min, "max": self.max, "axes": self.axes, "dims": list(self.value.shape)}
 
 
@@ -150,14 +155,17 @@ class Choice:
         self.check(self.value)
 
     def check(self, value: Any, name: str = "value") -> str:
+        """The option itself. Raises ValueError for another word."""
         if value not in self.options:
             raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.options))}, got {value!r}")
         return value
 
     def probes(self) -> list[str]:
+        """Values at which graph and `fn` are compared."""
         return []  # every option has its own graph, and each is compared
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"options": list(self.options)}
 
 
@@ -172,18 +180,22 @@ class Toggle:
         object.__setattr__(self, "value", self.check(self.value))
 
     def check(self, value: Any, name: str = "value") -> bool:
+        """The value as True or False. Raises ValueError for anything else."""
         flag = _item(value)
         if not isinstance(flag, bool):
             raise ValueError(f"{name}: expected True or False, got {short(value)}")
         return flag
 
     def tensor(self, value: bool) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value)
 
     def probes(self) -> list[bool]:
+        """Values at which graph and `fn` are compared."""
         return [True, False]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {}
 
 

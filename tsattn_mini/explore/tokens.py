@@ -60,6 +60,7 @@ class Tokens:
         return value
 
     def tensor(self, value: str) -> Int64[Tensor, " L"]:
+        """The value as `fn` gets it."""
         ids = self.vocabulary.encode(value)
         return torch.tensor(ids + [self.vocabulary.pad_id] * (self.length - len(ids)))
 
@@ -72,7 +73,9 @@ class Tokens:
         return ids
 
     def probes(self) -> list[str]:
+        """Values at which graph and `fn` are compared."""
         return ["", self.vocabulary.pieces[-1]]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"pieces": list(self.vocabulary.pieces), "pad": self.vocabulary.pad_id, "length": self.length}

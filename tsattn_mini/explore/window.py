@@ -56,6 +56,7 @@ class Window:
 
     @property
     def value(self) -> int:
+        """Where the window starts at first."""
         return self.start
 
     @property
@@ -71,6 +72,7 @@ class Window:
         return int(value)
 
     def tensor(self, value: int) -> Int64[Tensor, ""]:
+        """The value as `fn` gets it."""
         return torch.tensor(value)
 
     def cut(self, start: Int64[Tensor, ""]) -> Float[Tensor, "L ..."]:
@@ -78,6 +80,7 @@ class Window:
         return self.series[start + torch.arange(self.length)]
 
     def probes(self) -> list[int]:
+        """Values at which graph and `fn` are compared."""
         return [0, self.last]
 
     def stretch(self, start: int) -> str:
@@ -88,6 +91,7 @@ class Window:
         return self.stamps[begin] if self.length == 1 else f"{self.stamps[begin]} … {self.stamps[end]}"
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         stamps = {"stamps": list(self.stamps)} if self.stamps else {}
         return {"min": 0, "max": self.last, "log": False, "integer": True, "length": self.length, **stamps}
 

@@ -27,6 +27,9 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
     """q_i (W1 + s_ij W2) k_jᵀ with one matrix formed for every pair, Eq. 10: N·D·F·T numbers.
 
     Nothing is divided by √d: where the matrices are products, W1 = W1q W1kᵀ / √d holds it.
+
+    Raises:
+        ValueError: shapes or dtypes that do not fit, entries that are not finite, a bad prior, an overflow.
     """
     lead = "B " if q.ndim == 3 else ""
     checks.shapes(q=(q, f"{lead}N F"), k=(k, f"{lead}D T"), W1=(W1, "F T"), W2=(W2, "F T"), S=(S, f"{lead}N D"))
@@ -43,7 +46,11 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
 
 def inject(A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"], Y_s: Float[Tensor, "B N F"],
            W_v: nn.Linear) -> Float[Tensor, "B N F"]:
-    """A X_exo W_v + Y_s, Eq. 14."""
+    """A X_exo W_v + Y_s, Eq. 14.
+
+    Raises:
+        ValueError: a sum that leaves the range of its dtype.
+    """
     AX = step("AX", A @ X_exo, axes="B N T", eq="A X_exo", note="A mixture of the covariates' histories.")
     AXW = step("AXW", W_v(AX), axes="B N F", eq="A X_exo W_v", note="From the past's T steps to the horizon's F.")
     Y_tilde = step("Y_tilde", AXW + Y_s, axes="B N F", eq="Eq. 14: A X_exo W_v + Y_s",
@@ -73,7 +80,11 @@ class KnowledgeGuidedConditioning(nn.Module):
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"], S: Float[Tensor, "B N D"],
                 mask: Bool[Tensor, "B N D"] | None = None) -> Float[Tensor, "B N F"]:
-        """Ỹ_s. `S` is already normalised; `mask` as in `knowledge_guided`."""
+        """Ỹ_s. `S` is already normalised; `mask` as in `knowledge_guided`.
+
+        Raises:
+            ValueError: what `branches` and `knowledge_guided` refuse.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"), mask=(mask, "B N D"))
         A_b, A_g = self.branches(Y_s, X_exo)
         with meaning("guide"):
@@ -83,7 +94,11 @@ class KnowledgeGuidedConditioning(nn.Module):
     @meaning("compare")
     def branches(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]
                  ) -> tuple[Float[Tensor, "B N D"], Float[Tensor, "B N D"]]:
-        """A_b and A_g, two attentions' scores over the same pairs."""
+        """A_b and A_g, two attentions' scores over the same pairs.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.required(Y_s=Y_s, X_exo=X_exo)
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
         _check_numbers(self.W1q, Y_s=Y_s, X_exo=X_exo)
@@ -149,6 +164,8 @@ class KnowledgeGuidedAttention(nn.Module):
     Args:
         M: model width; H: heads, a divisor of M; D: how many covariates, each with its own vector.
         bounded: see `knowledge_guided`.
+    Raises:
+        ValueError: when H does not divide M, or a size is below 1.
     """
 
     def __init__(self, M: int, H: int, D: int, delta: float = DELTA, bounded: bool = True) -> None:
@@ -163,7 +180,11 @@ class KnowledgeGuidedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "B L M"], exo: Float[Tensor, "B D M"],
                 w: Float[Tensor, "B 1 D"] | Float[Tensor, "B L D"]) -> Float[Tensor, "B L M"]:
-        """States `x` ask, covariates `exo` answer, `w` is the prior, one row for all states or one row each."""
+        """States `x` ask, covariates `exo` answer, `w` is the prior, one row for all states or one row each.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.required(x=x, exo=exo, w=w)
         checks.shapes(x=(x, f"B L {self.M}"), exo=(exo, f"B {self.D} {self.M}"))
         rows = "1" if w.ndim == 3 and w.shape[1] == 1 else "L"
@@ -203,7 +224,11 @@ class ExogenousCrossAttention(nn.Module):
         self.W_q, self.W_k, self.W_v = (nn.Linear(a, b, bias=False) for a, b in ((F, d), (T, d), (T, F)))
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]) -> Float[Tensor, "B N F"]:
-        """Ỹ_s from the data alone."""
+        """Ỹ_s from the data alone.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
         _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo)
         logits = step("logits", self.W_q(Y_s) @ self.W_k(X_exo).mT / self.d ** 0.5, axes="B N D", eq="q kᵀ / √d",
@@ -228,7 +253,11 @@ class InputConcatenation(nn.Module):
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"],
                 S: Float[Tensor, "B N D"]) -> Float[Tensor, "B N F"]:
-        """Ỹ_s, with one key for every pair."""
+        """Ỹ_s, with one key for every pair.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"))
         _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo, S=S)
         check_prior(S, S)
@@ -244,7 +273,11 @@ class InputConcatenation(nn.Module):
 
 
 def check_future(Y_exo: Tensor | None, built: bool) -> None:
-    """Check that future covariates come exactly when the model was built for them."""
+    """Check that future covariates come exactly when the model was built for them.
+
+    Raises:
+        ValueError: they are missing, or nobody reads them.
+    """
     if built and Y_exo is None:
         raise ValueError("Y_exo: expected future covariates, as the model was built with future=True, got None")
     if not built and Y_exo is not None:

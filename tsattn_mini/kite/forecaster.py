@@ -140,6 +140,8 @@ class KITE(nn.Module):
             y_endo: the truth.
             s: flow times in [0, 1]; z, eps: normal draws; told: 1 where a row is told of the exogenous series, 0 where
                 not. One line for each of the B·N rows; fresh draws when left out, and `told` is 1 outside training.
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what `prepare` refuses.
         """
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), y_endo=(y_endo, f"B {self.F} N"))
         checks.required(y_endo=y_endo)
@@ -178,7 +180,11 @@ class KITE(nn.Module):
 
     def prepare(self, x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
                 y_exo: Float[Tensor, "B F D"] | None, S: Float[Tensor, "B N D"] | None = None) -> Window:
-        """Windows as standardised rows. Exogenous futures are measured by level and scale of their own past."""
+        """Windows as standardised rows. Exogenous futures are measured by level and scale of their own past.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, entries that are not finite.
+        """
         checks.required(x_endo=x_endo, x_exo=x_exo)
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), x_exo=(x_exo, f"B {self.T} {self.D}"),
                       y_exo=(y_exo, f"B {self.F} {self.D}"), S=(S, f"B N {self.D}"))

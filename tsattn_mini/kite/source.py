@@ -52,6 +52,11 @@ def mix_noise(Mz: Float[Tensor, "B F"], eps: Float[Tensor, "B F"], alpha: Float[
 
 
 def check_form(form: str, horizon: int) -> None:
+    """Check the form of the source for a horizon of so many steps.
+
+    Raises:
+        ValueError: a form that is not known, or "released" for one step.
+    """
     if form not in FORMS:
         raise ValueError(f"form: expected one of {tuple(FORMS)}, got {form!r}")
     if form == "released" and horizon == 1:

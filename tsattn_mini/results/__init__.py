@@ -22,13 +22,16 @@ class Interval:
 
     @property
     def low(self) -> float:
+        """Its lower end."""
         return self.mean - self.half
 
     @property
     def high(self) -> float:
+        """Its upper end."""
         return self.mean + self.half
 
     def overlaps(self, other: "Interval") -> bool:
+        """Does it share a number with another interval? An end counts."""
         return self.low <= other.high and other.low <= self.high
 
     def __str__(self) -> str:

@@ -70,6 +70,9 @@ def correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B L H E"],
     """R(τ) for τ = 0 … L-1 by Wiener and Khinchin: a product of spectra in place of a sum for every delay.
 
     The mean over heads and channels is taken of the spectra; the transform back is linear, so that is the same.
+
+    Raises:
+        ValueError: a sum that leaves the range of its dtype, or `released_lags` for a single position.
     """
     L = q.shape[1]
     lags = 2 * (L // 2) if released_lags else L
@@ -132,6 +135,7 @@ class AutoCorrelation(nn.Module):
 
     def forward(self, q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
                 v: Float[Tensor, "B S H W"]) -> Float[Tensor, "B L H W"]:
+        """As `auto_correlation`; the delays are shared by the batch while training, where that is switched on."""
         return auto_correlation(q, k, v, self.factor, shared=self.training and self.shared_in_training,
                                 released_lags=self.released_lags, released_count=self.released_count)
 

@@ -65,6 +65,7 @@ class SeasonalNorm(nn.Module):
         self.norm = nn.LayerNorm(M)
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+        """`x`, normed at every position, without its mean over time."""
         scaled = self.norm(x)
         return scaled - scaled.mean(1, keepdim=True)
 
@@ -78,6 +79,7 @@ class DecompositionEncoderLayer(nn.Module):
         self.ffn = FeedForward(M, d_ff, activation, bias=False)
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+        """The seasonal part after attention and feed-forward; both trends are dropped."""
         y = self.attention(x, x)
         with scope("decomp1"):
             x, _ = series_decomp(x + y, self.kernel, "B L M")

@@ -43,6 +43,11 @@ class Distilling(nn.Module):
         return (L + 2 * self.padding - 3) // 2 + 1
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B S M"]:
+        """Half as many positions, each the strongest of its neighbours; see the class.
+
+        Raises:
+            ValueError: shapes that do not fit.
+        """
         checks.shapes(x=(x, f"B L {self.conv.in_channels}"))
         circle = torch.arange(-self.padding, x.shape[1] + self.padding, device=x.device) % x.shape[1]
         h = self.norm(self.conv(x[:, circle].mT)).mT
@@ -62,6 +67,7 @@ class DistillingEncoder(nn.Module):
 
     @meaning("attend")
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B S M"]:
+        """The layers in turn, positions halved after each but the last."""
         for i, layer in enumerate(self.layers):
             with scope(f"enc{i}"):
                 x = layer(x)

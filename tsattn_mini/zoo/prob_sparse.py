@@ -20,6 +20,9 @@ def sample_size(factor: int, n: int) -> int:
     """c ⌈ln n⌉, at least 1, at most n: how many of n keys a query samples, and how many of n queries are chosen.
 
     At n = 1 the formula alone gives 0, and the largest of no scores is undefined.
+
+    Raises:
+        ValueError: a factor or a number of keys below 1.
     """
     for name, value in {"factor": factor, "n": n}.items():
         if value < 1:
@@ -28,7 +31,11 @@ def sample_size(factor: int, n: int) -> int:
 
 
 def sample_keys(L: int, S: int, U: int, generator: torch.Generator | None = None) -> Int[Tensor, "L U"]:
-    """For each of L queries U of the S keys, drawn with replacement; one draw serves all windows and heads."""
+    """For each of L queries U of the S keys, drawn with replacement; one draw serves all windows and heads.
+
+    Raises:
+        ValueError: a number below 1.
+    """
     for name, value in {"L": L, "S": S, "U": U}.items():
         if value < 1:
             raise ValueError(f"{name}: expected at least 1, got {value}")
@@ -178,4 +185,5 @@ class ProbSparse(nn.Module):
 
     def forward(self, q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
                 mask: Bool[Tensor, "L S"] | None = None) -> Float[Tensor, "B L H W"]:
+        """As `prob_sparse`, with the keys that were drawn when it was made."""
         return prob_sparse(q, k, v, self.index_sample, u=self.u, mask=mask, **self.released)

@@ -27,6 +27,8 @@ class ChannelMask(nn.Module):
         T: steps of a window.
         sharpened: the released draw, which keeps a link with probability p² / (p² + (1 - p)²).
         keep_self: a variable always sees itself. In the released code that link is drawn like the others.
+    Raises:
+        ValueError: no step to transform.
     """
 
     def __init__(self, T: int, *, sharpened: bool = False, keep_self: bool = True) -> None:
@@ -73,7 +75,11 @@ class ChannelMask(nn.Module):
                     note="Relative to the nearest other variable, which therefore always gets 0.99.")
 
     def links(self, p: Float[Tensor, "B V V"], u: Float[Tensor, "B V V"] | None = None) -> Float[Tensor, "B V V"]:
-        """From probabilities to links; the gradient flows as if a link were the smooth value behind it."""
+        """From probabilities to links; the gradient flows as if a link were the smooth value behind it.
+
+        Raises:
+            ValueError: draws `u` that are not finite or not between 0 and 1.
+        """
         chance = p.square() / (p.square() + (1 - p).square()) if self.sharpened else p
         chance = step("chance", chance, axes="B V V", eq="p² / (p² + (1 - p)²)" if self.sharpened else "p",
                       note="How often the link is kept.")

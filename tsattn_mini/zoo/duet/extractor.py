@@ -28,6 +28,7 @@ class RevIN(nn.Module):
     @meaning("save statistics")
     def forward(self, x: Float[Tensor, "B T V"]
                 ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
+        """x' ⊙ w + b, and the μ and σ that were taken away."""
         x_norm, mu, sigma = stationarize(x, self.detach)
         x_affine = step("x_affine", x_norm * self.weight + self.bias, axes="B T V", eq="x' ⊙ w + b",
                         note="What the extractors see: no level and no scale but the learned ones.")
@@ -36,6 +37,7 @@ class RevIN(nn.Module):
     @meaning("restore")
     def restore(self, y: Float[Tensor, "B F V"], mu: Float[Tensor, "B 1 V"],
                 sigma: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B F V"]:
+        """The way back: (y - b) / w ⊙ σ + μ; a w near 0 counts as `LEAST_WEIGHT`."""
         weight = torch.where(self.weight.abs() < LEAST_WEIGHT, LEAST_WEIGHT, self.weight)
         y_plain = step("y_plain", (y - self.bias) / weight, axes="B L V", eq="(y - b) / w",
                        note="The learned pair is taken off again.")
@@ -50,6 +52,7 @@ class PatternExtractor(nn.Module):
         self.seasonal, self.trend = nn.Linear(T, M), nn.Linear(T, M)
 
     def forward(self, seasonal: Float[Tensor, "B V T"], trend: Float[Tensor, "B V T"]) -> Float[Tensor, "B V M"]:
+        """W_s seasonal + W_t trend + b, every variable by itself."""
         return self.seasonal(seasonal) + self.trend(trend)
 
 
@@ -81,7 +84,11 @@ class TemporalClusters(nn.Module):
     def forward(self, x: Float[Tensor, "B T V"], noise: Float[Tensor, "B R N"] | None = None
                 ) -> tuple[Float[Tensor, "B V M"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"],
                            Float[Tensor, ""]]:
-        """Features, μ, σ and the router's balance. `noise` goes to the router, a row for each of its windows."""
+        """Features, μ, σ and the router's balance. `noise` goes to the router, a row for each of its windows.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what the router refuses.
+        """
         checks.required(x=x)
         checks.floating(self.revin.weight.dtype, x=x)
         checks.shapes(x=(x, f"B {self.router.T} {len(self.revin.weight)}"))
@@ -92,6 +99,7 @@ class TemporalClusters(nn.Module):
 
     @meaning("extract")
     def extract(self, x: Float[Tensor, "B T V"], gates: Float[Tensor, "B R N"]) -> Float[Tensor, "B V M"]:
+        """What the chosen experts say, weighted by their gates: one row for every variable."""
         seasonal, trend = series_decomp(x, self.kernel, "B T V")
         answers = torch.stack([expert(seasonal.mT, trend.mT) for expert in self.experts], dim=2)
         answers = step("answers", answers, axes="B V N M", eq="W_s seasonal + W_t trend + b",

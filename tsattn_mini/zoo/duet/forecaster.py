@@ -28,6 +28,7 @@ class Draws(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.int64))
 
     def forward(self, *shape: int, like: Tensor) -> Tensor:
+        """The next uniform numbers between 0 and 1 of `shape`, on the device of `like`; each call goes on counting."""
         generator = torch.Generator().manual_seed(int(self.seed) * 2**31 + int(self.count))
         self.count += 1
         u = torch.rand(shape, generator=generator, dtype=torch.float64)
@@ -93,7 +94,11 @@ class DUET(nn.Module):
     def forecast_and_balance(self, x_enc: Tensor, x_mark_enc: Tensor | None = None, x_dec: Tensor | None = None,
                              x_mark_dec: Tensor | None = None, *, router_noise: Tensor | None = None,
                              u: Tensor | None = None) -> tuple[Float[Tensor, "B F V"], Float[Tensor, ""]]:
-        """As `forward`, and beside it the router's balance, which training adds to the error."""
+        """As `forward`, and beside it the router's balance, which training adds to the error.
+
+        Raises:
+            ValueError: as `forward`.
+        """
         checks.required(x_enc=x_enc)
         checks.floating(self.head.weight.dtype, x_enc=x_enc)
         rows = next((t.shape[1] for t in (x_dec, x_mark_dec) if isinstance(t, Tensor) and t.ndim == 3), 1)
@@ -111,8 +116,9 @@ class DUET(nn.Module):
             y = self.clusters.revin.restore(y.mT, mu, sigma)
             return step("forecast", y, axes="B F V", note="In the units of the window."), balance
 
-    def noise(self, x: Float[Tensor, "B T V"], router_noise: Tensor | None,
-              u: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    def noise(self, x: Float[Tensor, "B T V"], router_noise: Float[Tensor, "B R N"] | None,
+              u: Float[Tensor, "B V V"] | None
+              ) -> tuple[Float[Tensor, "B R N"] | None, Float[Tensor, "B V V"] | None]:
         """What was passed, or what this mode draws in its place."""
         B, _, V = x.shape
         if router_noise is None and self.training:

@@ -23,6 +23,7 @@ class Scores(nn.Module):
         self.up, self.down = nn.Linear(T, hidden, bias=False), nn.Linear(hidden, N, bias=False)
 
     def forward(self, x: Float[Tensor, "B V T"]) -> Float[Tensor, "B V N"]:
+        """W₂ relu(W₁ x): a score for each of N experts."""
         hidden = F.relu(F.linear(x, self.up.weight.to(x.dtype)))
         return F.linear(hidden, self.down.weight.to(x.dtype))
 
