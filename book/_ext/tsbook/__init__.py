@@ -9,6 +9,7 @@ from tsbook import (
     glossary,
     graphs,
     handouts,
+    hard_questions,
     marking,
     notes,
     policy,
@@ -19,8 +20,8 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks, handouts, theme,
-         graphs, assets, policy)
+PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks,
+         handouts, theme, graphs, assets, policy)
 
 
 def setup(app):

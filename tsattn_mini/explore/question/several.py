@@ -15,7 +15,7 @@ class SeveralQuestion(OptionsQuestion):
     """Every option that holds is to be ticked."""
 
     kind = "several"
-    box = "type='checkbox' value='{key}' autocomplete='off'"
+    box = "type='checkbox' value='{key}'"
     sign = "[ ]"
     keys: Collection[str] | Callable[[], Collection[str]]
 
