@@ -27,29 +27,33 @@ ANSWER = """question => {
   question.querySelector(".ts-q-row button").click();
   return question.querySelector(".ts-q-feedback").textContent;
 }"""
-NAME = """el => [el.textContent, el.getAttribute("aria-label"), el.title, el.querySelector("title")?.textContent].join(" ")"""
 # Text that only a style sheet says; a number beside an item of a list is the list's own.
 PAINTED = """() => {
-  const name = NAME;
-  return [...document.querySelectorAll("body *:not(mjx-container *)")].flatMap(el => ["::before", "::after"].map(part => {
-    const said = getComputedStyle(el, part).content;
-    const words = said.startsWith('"') ? said.slice(1, -1) : "";
-    return /[\\p{L}\\p{N}]/u.test(words) && !name(el).includes(words) && [el.outerHTML.slice(0, 80), words];
-  })).filter(Boolean);
-}""".replace("NAME", NAME)
-# Text that only a style sheet hides: without one it is there, twice or too early.
-COVERED = """() => {
-  const found = [], texts = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const el = texts.currentNode.parentElement, range = document.createRange();
-    if (!texts.currentNode.data.trim() || el.closest(`script, style, template, noscript, [hidden], dialog, title, option,
-        datalist, textarea, mjx-container, LATER`)) continue;
-    range.selectNode(texts.currentNode);
-    if (!range.getClientRects().length || getComputedStyle(el).visibility === "hidden") found.push(el.outerHTML.slice(0, 80));
+  const found = [];
+  for (const el of document.querySelectorAll("body *:not(mjx-container *)")) {
+    for (const part of ["::before", "::after"]) {
+      const said = getComputedStyle(el, part).content, words = said.startsWith('"') ? said.slice(1, -1) : "";
+      const name = [el.textContent, el.ariaLabel, el.title, el.querySelector("title")?.textContent].join(" ");
+      if (/[\\p{L}\\p{N}]/u.test(words) && !name.includes(words)) found.push([el.outerHTML.slice(0, 80), words]);
+    }
   }
   return found;
 }"""
-LATER = ".headerlink, .dropdown-menu, [data-about]"  # on a pointer, on a click, step by step: said once, and no more
+# Text that only a style sheet hides: without one it is there, twice or too early.
+COVERED = """() => {
+  const found = [], texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const el = texts.currentNode.parentElement, range = document.createRange();
+    if (!texts.currentNode.data.trim() || el.closest(`script, style, template, noscript, [hidden], dialog, title,
+        option, datalist, textarea, mjx-container, LATER`)) continue;
+    range.selectNode(texts.currentNode);
+    if (range.getClientRects().length && getComputedStyle(el).visibility !== "hidden") continue;
+    found.push(el.outerHTML.slice(0, 80));
+  }
+  return found;
+}"""
+# Selector and text of what shows on a pointer, on a click, step by step: said once, and no more.
+LATER = {".headerlink": 'class="headerlink"', ".dropdown-menu": "dropdown-menu", "[data-about]": "data-about="}
 # Pairs of neighbours of which the later one stands above the earlier, and not in a column to its right.
 ORDER = """() => {
   const parts = "h1, h2, h3, p, li, pre, table, figure, label, fieldset, [data-explorer], [data-question], .ts-shown";
@@ -84,13 +88,12 @@ def test_a_page_with_all_of_it_open_can_be_used_by_everybody(browser, served, na
     for question in page.locator("[data-question]").all()[:3]:
         assert ask(question, ANSWER)
     assert violations(page) == []
+    assert page.evaluate(PAINTED) == []
+    assert page.evaluate(COVERED.replace("LATER", ", ".join(LATER))) == []
+    assert page.evaluate(UNLABELLED) == []
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    assert violations(page, *BY_COLOUR) == []
     page.set_viewport_size({"width": 390, "height": 800})
     assert violations(page, *BY_COLOUR, *BY_WIDTH) == []
-    assert page.evaluate(PAINTED) == []
-    assert page.evaluate(COVERED.replace("LATER", LATER)) == []
-    assert page.evaluate(UNLABELLED) == []
     assert page.evaluate(FIRST).startswith("Skip to main content")
     page.close()
 
@@ -106,7 +109,6 @@ def test_slides_can_be_used_by_everybody(browser, served):
     page.close()
 
 
-@pytest.mark.parametrize("selector", LATER.split(", "))
-def test_what_a_style_sheet_holds_back_is_there_to_be_held_back(book, selector):
-    mark = {".headerlink": 'class="headerlink"', ".dropdown-menu": "dropdown-menu", "[data-about]": "data-about="}[selector]
+@pytest.mark.parametrize("mark", LATER.values())
+def test_what_a_style_sheet_holds_back_is_there_to_be_held_back(book, mark):
     assert any(mark in (BOOK / name).read_text("utf8") for name in names("lessons/"))
