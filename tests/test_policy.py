@@ -65,7 +65,7 @@ META = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" conten
 @pytest.mark.parametrize("bad", [
     "<script>let a = 1</script>", "<script type=module>let a = 1</script>", "<p onclick='a()'>", "<SVG ONLOAD=a()>",
     "<a href=' JavaScript:a()'>", "<iframe srcdoc='x'></iframe>", "<base href='/'>", "<script src='//other/a.js'>",
-    META.replace("'none'", "*")])
+    META.replace("'self'", "*")])
 def test_the_reader_of_pages_sees_what_is_forbidden(bad):
     assert faults(META) == []
     assert faults(META + bad)

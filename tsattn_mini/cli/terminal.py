@@ -24,8 +24,8 @@ def prepare() -> None:
 
 
 def say(text: str) -> None:
-    """One line beside the answer, on the standard error."""
-    print(f"tsattn-mini: {text}", file=sys.stderr, flush=True)
+    """One line beside the answer, on the standard error; what is named in it works on no terminal."""
+    print(f"tsattn-mini: {visible(text)}", file=sys.stderr, flush=True)
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:

@@ -10,12 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 
 RULES = {
-    "default-src": "'none'",
+    "default-src": "'self'",  # what is left below: Firefox asks for the next page in advance
     "script-src": "'self' 'wasm-unsafe-eval'",  # WebAssembly runs the graphs; no inline script, no eval
     "style-src": "'self' 'unsafe-inline'",  # formulas are typeset and pictures coloured by style attributes
     "img-src": "'self' data:",
     "font-src": "'self'",
     "connect-src": "'self'",  # the packed runtime, over http
+    **dict.fromkeys(("frame-src", "worker-src", "object-src", "media-src", "manifest-src"), "'none'"),
     "form-action": "'self'",  # the search field
     "base-uri": "'none'",
 }
