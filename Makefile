@@ -36,6 +36,8 @@ book: $(BUNDLE)
 	@echo "book: open $(CURDIR)/_build/html/index.html"
 
 test: style book
+	@echo "test: the examples of the docstrings"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --doctest-modules tsattn_mini
 	@echo "test: modules and golden arrays with every signature checked"
 	@$(BIN)/python -m pytest -q $(SHAPES) -n 2 -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
 	@echo "test: everything; the stored outputs of the lessons beside those of the book's own fresh run"

@@ -15,6 +15,9 @@ RAISES = re.compile(r"\bRaises?\b")  # a section `Raises:`, or a sentence that s
 OF_PAPERS = ("attention", "blocks", "nonstationary", "kite", "engram", "zoo")
 NO_PAPER = ("engram.counts", "engram.text", "engram.tokenizer", "engram.words", "engram.collisions", "engram.language",
             "engram.tiling", "kite.exact", "kite.window", "zoo.duet")  # made for the lessons, or a folder
+EXAMPLES = ("attention.scaled_dot_product", "nonstationary.stationarize", "nonstationary.destationary_attention",
+            "kite.gate.knowledge_guided", "kite.flow.guide", "engram.gate.context_gate", "zoo.prob_sparse.sparsity",
+            "zoo.decomposition.series_decomp", "datasets.load.load_bikes", "explore.question.number.number")
 LONGEST = 34  # lines: a docstring is no essay
 
 
@@ -129,6 +132,13 @@ def test_raising_is_found_where_it_is(source, expected):
 ])
 def test_a_tensor_without_axes_is_found(annotation, expected):
     assert bare(ast.parse(annotation, mode="eval").body) is expected
+
+
+def test_what_readers_call_has_an_example():
+    """`make test` runs them; here their number and the names that must not lose theirs are watched."""
+    shown = {name for name in things() if ">>> " in said(name)}
+    assert len(shown) >= 110
+    assert {f"tsattn_mini.{name}" for name in EXAMPLES} <= shown
 
 
 def test_the_convention_is_told():

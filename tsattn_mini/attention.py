@@ -26,6 +26,12 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
         ValueError: shapes that do not fit, or entries that are not finite.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key.
+
+    >>> q = k = v = torch.eye(3)[None, :, None]
+    >>> scaled_dot_product(q, k, v)[0, 0, 0]  # a key like the query gets more than its share
+    tensor([0.4711, 0.2645, 0.2645])
+    >>> scaled_dot_product(0 * q, k, v)[0, 0, 0]  # a query that asks nothing gets the mean
+    tensor([0.3333, 0.3333, 0.3333])
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), mask=(mask, "L S"))
     checks.finite(q=q, k=k, v=v)
@@ -44,6 +50,12 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
     """Softmax over the keys, then the weighted mean of the values. `eq` says how the logits were made.
 
     A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
+
+    >>> v = torch.tensor([1.0, 5.0])[None, :, None, None]
+    >>> mix(torch.zeros(1, 1, 1, 2), v, eq="0").item()  # equal logits: the mean
+    3.0
+    >>> mix(torch.tensor([[[[0.0, 100.0]]]]), v, eq="100").item()  # one far ahead: its value
+    5.0
     """
     empty = None if mask is None else mask.all(-1, keepdim=True)
     if empty is not None:
@@ -63,6 +75,9 @@ def causal(L: int) -> Bool[Tensor, "L L"]:
 
     Raises:
         ValueError: no position at all.
+
+    >>> causal(3).int().tolist()  # 1: hidden
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
     if L < 1:
         raise ValueError(f"L: expected at least one position, got {L}")
@@ -79,6 +94,10 @@ class AttentionLayer(nn.Module):
         M: model width; H: number of heads, a divisor of M.
     Raises:
         ValueError: when H does not divide M.
+
+    >>> layer = AttentionLayer(scaled_dot_product, M=8, H=2)
+    >>> sum(p.numel() for p in layer.parameters())  # four matrices of 8 × 8, and their biases
+    288
     """
 
     def __init__(self, attend: Callable[..., Tensor], M: int, H: int) -> None:

@@ -28,6 +28,10 @@ class FeedForward(nn.Module):
 
     Raises:
         ValueError: an activation that is neither "gelu" nor "relu".
+
+    >>> net = FeedForward(M=8, d_ff=32)
+    >>> sum(p.numel() for p in net.parameters())  # 8 · 32 + 32, and 32 · 8 + 8
+    552
     """
 
     def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
@@ -137,6 +141,11 @@ class Transformer(nn.Module):
         encoder, decoder: ready-made stacks in place of the plain ones, called as `Encoder` and `Decoder` are.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> import torch
+    >>> net = Transformer(24, 12, 6, V=3, M=16, H=2, d_ff=16)
+    >>> net(torch.zeros(2, 24, 3)).shape  # 6 steps of 3 variables for each of 2 windows
+    torch.Size([2, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,

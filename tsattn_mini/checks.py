@@ -21,6 +21,11 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
 
     Raises:
         ValueError: naming the argument, the axes that were expected with the sizes known so far, and what came.
+
+    >>> shapes(q=(torch.ones(2, 3), "L E"), k=(torch.ones(5, 4), "S E"))
+    Traceback (most recent call last):
+        ...
+    ValueError: k: expected axes 'S E' with E=3, got shape (5, 4)
     """
     if torch.compiler.is_compiling():
         return
@@ -48,6 +53,9 @@ def all_finite(x: Tensor) -> bool:
     """Is every entry finite? One NaN or infinity makes the sum one too, and a sum is the quickest way to find it.
 
     Only where finite numbers add up to more than the dtype holds is every entry looked at.
+
+    >>> all_finite(torch.tensor([1.0])), all_finite(torch.tensor([float("inf")]))
+    (True, False)
     """
     x = x.detach()
     return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
@@ -58,6 +66,11 @@ def finite(**arguments: Tensor | None) -> None:
 
     Raises:
         ValueError: naming the argument, how many entries are NaN or infinite, and the index of the first.
+
+    >>> finite(x=torch.tensor([1.0, float("nan")]))
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected finite numbers, got nan at index (1,) (1 of 2 entries are not finite)
     """
     if torch.compiler.is_compiling():
         return
@@ -74,6 +87,11 @@ def required(**arguments: Tensor) -> None:
 
     Raises:
         ValueError: naming the argument that is no tensor.
+
+    >>> required(x=None)
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected a tensor, got NoneType
     """
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
@@ -103,6 +121,11 @@ def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> Non
 
     Raises:
         ValueError: naming the argument, the dtype that was expected, and what came.
+
+    >>> floating(x=torch.tensor([1]))
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected floating-point numbers, got int64
     """
     if torch.compiler.is_compiling():
         return
@@ -133,7 +156,11 @@ def overflow(names: str, *computed: Tensor) -> None:
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """`float32` for `torch.float32`."""
+    """`float32` for `torch.float32`.
+
+    >>> dtype_name(torch.float64)
+    'float64'
+    """
     return str(dtype).removeprefix("torch.")
 
 

@@ -17,7 +17,11 @@ CALENDAR = {"month": (1, 12), "day": (1, 31), "weekday": (0, 6), "hour": (0, 23)
 
 
 def sinusoids(L: int, M: int, dtype: torch.dtype = torch.float32) -> Float[Tensor, "L M"]:
-    """Row t holds sin(t ω), cos(t ω) side by side, with ω falling from 1 towards 1/10000 along the row."""
+    """Row t holds sin(t ω), cos(t ω) side by side, with ω falling from 1 towards 1/10000 along the row.
+
+    >>> sinusoids(2, 4)[1]  # sin and cos of a fast clock, then of one a hundred times as slow
+    tensor([0.8415, 0.5403, 0.0100, 0.9999])
+    """
     t = torch.arange(L, dtype=dtype)[:, None]
     omega = torch.exp(torch.arange(0, M, 2, dtype=dtype) * (-math.log(10000.0) / M))
     return torch.stack([torch.sin(t * omega), torch.cos(t * omega)], dim=-1).flatten(1)[:, :M]
@@ -52,6 +56,11 @@ class CalendarEmbedding(nn.Module):
         learned: True for tables that train; False for fixed sinusoids.
     Raises:
         ValueError: another number of columns than 4 or 5.
+
+    >>> tables = CalendarEmbedding(M=8)
+    >>> monday_noon = torch.tensor([[[1, 31, 0, 12]]])
+    >>> tables(monday_noon).shape
+    torch.Size([1, 1, 8])
     """
 
     def __init__(self, M: int, columns: int = 4, learned: bool = False) -> None:
@@ -100,6 +109,10 @@ class DataEmbedding(nn.Module):
         position: False leaves the sinusoids out, for models that know the order by other means.
     Raises:
         ValueError: a `calendar` that is none of these.
+
+    >>> net = DataEmbedding(V=3, M=8)
+    >>> net(torch.zeros(1, 24, 3), torch.zeros(1, 24, 4)).shape
+    torch.Size([1, 24, 8])
     """
 
     def __init__(self, V: int, M: int, marks: int = 4, calendar: str | None = None,

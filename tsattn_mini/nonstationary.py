@@ -42,6 +42,10 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
     Raises:
         ValueError: a tensor of integers, which would round x'; entries that are not finite (row and column are
             named), or whose squares are not.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])[None, :, None]
+    >>> stationarize(1000 * x + 7)[0].flatten()  # what x itself gives: level and scale are gone
+    tensor([-1.3416, -0.4472,  0.4472,  1.3416])
     """
     checks.shapes(x=(x, "B T V"))
     checks.floating(x=x)
@@ -167,6 +171,10 @@ def destationary_attention(
             products that leave the number range.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key, or τ is cut to keep the scores finite.
+
+    >>> one, values = torch.ones(1, 2, 1, 1), torch.tensor([0.0, 1.0])[None, :, None, None]
+    >>> destationary_attention(one, one, values, delta=torch.tensor([[0.0, 3.0]]).log1p())[0, 0]  # e^δ = 1, 4
+    tensor([[0.8000]])
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"),
                   tau=(tau, "B 1"), delta=(delta, "B S"), mask=(mask, "L S"))

@@ -112,7 +112,13 @@ class Run:
 
 
 def squared_error(model: nn.Module, cut: Cut) -> Float[Tensor, ""]:
-    """The mean squared error of the forecasts of `cut`: what training makes small."""
+    """The mean squared error of the forecasts of `cut`: what training makes small.
+
+    >>> model = lambda past, *marks: past[:, -1:]  # a model that repeats the last value
+    >>> cut = Cut(torch.ones(1, 4, 1), torch.zeros(1, 4, 1), torch.full((1, 1, 1), 3.0), torch.zeros(1, 1, 1))
+    >>> squared_error(model, cut).item()
+    4.0
+    """
     return (_forecast(model, cut) - cut.future).square().mean()
 
 
@@ -188,6 +194,11 @@ def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
 
     Raises:
         ValueError: a period outside 1 to the steps of the past.
+
+    >>> past = torch.arange(4.0)[None, :, None]
+    >>> cut = Cut(past, past, torch.zeros(1, 3, 1), past)
+    >>> naive(cut).flatten().tolist(), naive(cut, period=2).flatten().tolist()
+    ([3.0, 3.0, 3.0], [2.0, 3.0, 2.0])
     """
     checks.counts(period=period)
     T, F = cut.past.shape[1], cut.future.shape[1]
@@ -197,7 +208,11 @@ def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
 
 
 def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> dict[str, float]:
-    """Mean squared and mean absolute error over windows, steps and variables, in scaled units."""
+    """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
+
+    >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
+    {'mse': 4.0, 'mae': 2.0}
+    """
     gap = (forecast - future).double()
     return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
 

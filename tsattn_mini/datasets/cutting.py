@@ -20,6 +20,10 @@ def windows(x: Float[Tensor, "T V"], length: int, horizon: int = 0,
 
     Raises:
         ValueError: length < 1, horizon < 0, stride < 1, length + horizon > T, or data that is not finite.
+
+    >>> past, future = windows(torch.arange(6.0)[:, None], length=3, horizon=1)
+    >>> past[..., 0].tolist(), future.flatten().tolist()
+    ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]], [3.0, 4.0, 5.0])
     """
     for name, value, least in (("length", length, 1), ("horizon", horizon, 0), ("stride", stride, 1)):
         if value < least:
@@ -47,6 +51,9 @@ def split_by_time(x: Float[Tensor, "T V"], train: float = 0.7, validation: float
 
     Raises:
         ValueError: a share outside (0, 1), a part without a row, or data that is not finite.
+
+    >>> [len(part) for part in split_by_time(torch.zeros(10, 1))]
+    [7, 1, 2]
     """
     for name, share in (("train", train), ("validation", validation)):
         if not 0 < share < 1:
@@ -65,6 +72,10 @@ class Scaler:
     """One mean and one standard deviation (biased) per variable, learnt from the training part alone.
 
     A variable that never changes gets std 1: it becomes exactly 0, and comes back.
+
+    >>> scaler = Scaler.fit(torch.tensor([[1.0], [3.0]]))
+    >>> scaler.transform(torch.tensor([[5.0]])).item(), scaler.inverse(torch.tensor([[3.0]])).item()
+    (3.0, 5.0)
     """
 
     mean: Float[Tensor, " V"]

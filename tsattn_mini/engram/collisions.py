@@ -34,6 +34,9 @@ def partners(rows: Int64[Tensor, "B H"]) -> Int64[Tensor, " B"]:
 
     Raises:
         ValueError: no entry or no head, rows that are no whole numbers of at least 0.
+
+    >>> partners(torch.tensor([[1, 4], [1, 4], [1, 5]])).tolist()  # only the first two agree in both heads
+    [1, 1, 0]
     """
     checks.shapes(rows=(rows, "B H"))
     if rows.is_floating_point() or int(rows.min()) < 0:
@@ -49,6 +52,9 @@ def expected_share(n: int, p: int) -> float:
 
     Raises:
         ValueError: no entry or no row.
+
+    >>> round(expected_share(1000, 1009), 3), round(expected_share(1000, 1009**2), 3)  # one head, two heads
+    (0.629, 0.001)
     """
     if n < 1 or p < 1:
         raise ValueError(f"n, p: expected at least 1 entry and 1 row, got {n}, {p}")

@@ -31,6 +31,9 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
 
     Raises:
         ValueError: integers, numbers whose squares leave the range of the dtype, an ε below 0, or zeros without an ε.
+
+    >>> rms_norm(torch.tensor([3.0, 4.0]))  # divided by √12.5
+    tensor([0.8485, 1.1314])
     """
     checks.floating(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -57,6 +60,9 @@ def signed_root(score: Float[Tensor, "*batch"], root: str | None) -> Float[Tenso
 
     Raises:
         ValueError: another `root`.
+
+    >>> signed_root(torch.tensor([-4.0, 0.0, 9.0]), "sign").round(decimals=2).tolist()
+    [-2.0, 0.0, 3.0]
     """
     if root not in ROOTS:
         raise ValueError(f"root: expected one of {ROOTS}, got {root!r}")
@@ -80,6 +86,10 @@ def context_gate(h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"],
     Raises:
         ValueError: shapes that do not fit, entries that are not finite or too large to square, gains whose product
             leaves the range of the dtype, another `root`.
+
+    >>> h = torch.ones(1, 1, 1, 4)
+    >>> [round(context_gate(h, k).item(), 3) for k in (h, -h)]  # sigmoid(±√4)
+    [0.881, 0.119]
     """
     checks.required(h=h, k=k)
     checks.shapes(h=(h, "B L C M"), k=(k, "B L C M"), h_gain=(h_gain, "C M"), k_gain=(k_gain, "C M"))
@@ -108,6 +118,9 @@ def angle_gate(cosine: Float[Tensor, "*batch"], M: int | Tensor, root: str | Non
 
     Raises:
         ValueError: a width below 1, another `root`.
+
+    >>> angle_gate(torch.tensor([-1.0, 0.0, 1.0]), M=4)  # against, unrelated, along
+    tensor([0.1192, 0.5000, 0.8808])
     """
     if not torch.compiler.is_compiling() and not bool(torch.as_tensor(M >= 1).all()):
         raise ValueError(f"M: expected a width of at least 1, got {M}")
@@ -119,6 +132,9 @@ def cosine_for(alpha: float, M: int, root: str | None = None, gain: float = 1.0)
 
     Raises:
         ValueError: an `alpha` that no sigmoid reaches, another `root`, a width or gain that is not above 0.
+
+    >>> round(cosine_for(0.9, M=1024), 3)  # in a wide model a small angle opens the gate
+    0.069
     """
     if not (M > 0 and gain > 0):
         raise ValueError(f"M, gain: expected numbers above 0, got {M}, {gain}")
@@ -187,7 +203,12 @@ class ConstantGate(nn.Module):
 
 
 class OpenGate(nn.Module):
-    """No gate: α = 1."""
+    """No gate: α = 1.
+
+    >>> h = torch.zeros(1, 2, 1, 4)
+    >>> OpenGate()(h, h).flatten().tolist()
+    [1.0, 1.0]
+    """
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:

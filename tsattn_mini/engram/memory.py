@@ -32,6 +32,10 @@ class MultiHeadTable(nn.Module):
         E: width of a row.
     Raises:
         ValueError: rows less than 1 wide.
+
+    >>> table = MultiHeadTable(torch.tensor([[5, 7], [11, 13]]), E=4)
+    >>> table.rows.shape  # all heads in one table: 5 + 7 + 11 + 13 rows
+    torch.Size([36, 4])
     """
 
     def __init__(self, primes: Int64[Tensor, "G H"], E: int) -> None:

@@ -28,6 +28,9 @@ def compress_text(text: str, raw: str | None = None) -> str:
     Args:
         raw: the tokenizer's own name of the token, such as `"<0xE3>"`; taken instead of a text with U+FFFD, since
             all undecodable pieces look alike as text.
+
+    >>> compress_text(" Ápple"), compress_text("APPLE")
+    ('apple', 'apple')
     """
     if UNDECODABLE in text:
         return text if raw is None else raw
@@ -49,6 +52,10 @@ class Compression(nn.Module):
     `table` (a buffer, so that it is saved with the weights) holds the compressed id of each token, `texts` its text.
     Raises:
         ValueError: `texts` that are no list of words, or another number of `raw` names.
+
+    >>> compression = Compression(["", "Apple", " apple", "pear"])
+    >>> compression.size, compression(torch.tensor([[1, 2, 3]])).tolist()  # two spellings of one word share an id
+    (3, [[1, 1, 2]])
     """
 
     def __init__(self, texts: Sequence[str], raw: Sequence[str] | None = None, keep_negative: bool = False) -> None:
@@ -122,6 +129,9 @@ def batch(sentences: Sequence[Sequence[int]], fill: int = 0) -> tuple[Int64[Tens
 
     Raises:
         ValueError: no sentence, an empty one, or ids that are no whole numbers.
+
+    >>> batch([[3, 4, 5], [6]])[0].tolist()
+    [[3, 4, 5], [6, 0, 0]]
     """
     lengths = [len(sentence) for sentence in sentences]
     if not lengths or not min(lengths):

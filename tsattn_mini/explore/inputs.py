@@ -28,6 +28,11 @@ class Slider:
     With `log=True` equal distances on the slider are equal factors; both ends must be above 0. With
     `integer=True` both ends must be whole. With `step` the handle stops at min, min + step, …; a typed number and
     `set` may lie between.
+
+    >>> Slider(1.0, 0.01, 16.0, log=True).check(20)
+    Traceback (most recent call last):
+        ...
+    ValueError: value: expected a number between 0.01 and 16.0, got 20
     """
 
     value: float
@@ -83,7 +88,11 @@ class Slider:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A tensor of one or two axes whose every entry can be edited between `min` and `max`; float32 in the graph."""
+    """A tensor of one or two axes whose every entry can be edited between `min` and `max`; float32 in the graph.
+
+    >>> Cells(torch.eye(2), -3, 3, axes="L S").describe()["dims"]
+    [2, 2]
+    """
 
     value: Tensor
     min: float
@@ -137,7 +146,13 @@ class Cells:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words; `fn` gets the Python string, and every option becomes a graph of its own."""
+    """One of a few words; `fn` gets the Python string, and every option becomes a graph of its own.
+
+    >>> Choice("8", ["2", "8"]).check("4")
+    Traceback (most recent call last):
+        ...
+    ValueError: value: expected one of '2', '8', got '4'
+    """
 
     value: str
     options: Sequence[str]
@@ -171,7 +186,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Toggle:
-    """On or off; `fn` gets a scalar bool tensor: write `torch.where(masked, …, …)`, not `if masked`."""
+    """On or off; `fn` gets a scalar bool tensor: write `torch.where(masked, …, …)`, not `if masked`.
+
+    >>> Toggle(False).tensor(True).item()
+    True
+    """
 
     value: bool
     kind: ClassVar[str] = "toggle"

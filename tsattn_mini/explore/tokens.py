@@ -31,6 +31,10 @@ class Tokens:
 
     The page splits by look-up in the vocabulary's pieces, which it carries. A text that is too long is cut there,
     with a word about it; here it is an error.
+
+    >>> from tsattn_mini.engram.tokenizer import Tokenizer
+    >>> len(Tokens(Tokenizer(), "one two", length=12).tensor("one two"))  # filled up with padding
+    12
     """
 
     vocabulary: Vocabulary

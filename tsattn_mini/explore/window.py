@@ -24,6 +24,9 @@ class Window:
         drawn: how many variables are drawn small, from the first on; at most 6. Time marks, say, need no curve.
         stamps: a word for each place of the series, such as its date; the page then says where the window begins
             and ends by these.
+
+    >>> Window(torch.arange(9.0), length=4).last  # the latest start
+    5
     """
 
     series: Float[Tensor, "T ..."]

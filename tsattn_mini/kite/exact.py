@@ -32,6 +32,10 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     Raises:
         ValueError: a time outside 0 … 1, a width below 0, or a moment where Y_s has no width, such as s = 1 on the
             way to a point.
+
+    >>> y, s = torch.tensor([0.0]), torch.tensor([0.5])
+    >>> gaussian_velocity(y, s, target=(2.0, 0.0)).item()  # half way to the point 2, and 2 to go in half the time
+    4.0
     """
     (m0, sd0), (m1, sd1) = source, target
     check_time(s)
@@ -74,6 +78,10 @@ def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -
 
     Raises:
         ValueError: a width that is not above 0.
+
+    >>> one = torch.tensor(1.0, dtype=torch.float64)
+    >>> round(error_growth(one, one).item(), 3), round(error_growth(one, 0.1 * one).item(), 3)  # forgiven
+    (1.246, 0.308)
     """
     _above_zero(source_std=source_std, target_std=target_std)
     r = source_std / target_std
@@ -91,6 +99,10 @@ def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, so
     Raises:
         ValueError: a width that is not above 0, an ω that is not finite or whose result is wider than float64 can say,
             or one for which the two quadratures differ by more than `ACCURACY`.
+
+    >>> mean, std = guided_gaussian(3, (1.0, 0.5), (0.0, 1.0))
+    >>> round(mean.item(), 2), round(std.item(), 3)  # beyond the condition's mean 1, and narrower than 0.5
+    (1.5, 0.125)
     """
     _above_zero(conditional=conditional[1], marginal=marginal[1], source=source[1])
     omega = torch.as_tensor(omega, dtype=torch.float64)
@@ -128,7 +140,12 @@ def _check_guided(omega: Tensor, weights: Tensor, stds: Tensor, means: tuple[Ten
 
 
 def legendre(nodes: int = 64) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
-    """Nodes and weights of the Gauss-Legendre rule on [0, 1], float64."""
+    """Nodes and weights of the Gauss-Legendre rule on [0, 1], float64.
+
+    >>> nodes, weights = legendre(3)
+    >>> round((weights * nodes**5).sum().item(), 6)  # exact for a polynomial: ∫ x⁵ = 1/6
+    0.166667
+    """
     i = torch.arange(1, nodes, dtype=torch.float64)
     off = i / (4 * i ** 2 - 1).sqrt()
     x, vectors = torch.linalg.eigh(torch.diag(off, 1) + torch.diag(off, -1))
@@ -144,6 +161,12 @@ def gaussian_crps(forecast: Gaussian, truth: Gaussian) -> Float[Tensor, "..."]:
 
     Raises:
         ValueError: a width below 0.
+
+    >>> zero = torch.tensor(0.0)
+    >>> round(gaussian_crps((zero, zero), (zero, 1.0)).item(), 3)  # a point forecast: the mean distance, √(2/π)
+    0.798
+    >>> round(gaussian_crps((zero, 1.0), (zero, 1.0)).item(), 3)  # the truth's own spread does better
+    0.564
     """
     (m, sd), (mu, sigma) = map(torch.as_tensor, forecast), truth
     _at_least_zero(forecast=sd, truth=sigma)
@@ -185,6 +208,12 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
 
     Raises:
         ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, or s = 1.
+
+    >>> y, s = torch.tensor([0.0]), torch.tensor([0.0])
+    >>> two_point_velocity(y, s, p=0.75).item()  # the mean: 0.75 - 0.25
+    0.5
+    >>> two_point_velocity(y, s, p=0.75, kind="l1").item()  # the median: all the way to +1
+    1.0
     """
     _check_kind(kind)
     check_time(s)
@@ -202,6 +231,9 @@ def two_point_share(p: Number) -> Float[Tensor, ""]:
 
     Raises:
         ValueError: p not between 0 and 1.
+
+    >>> round(two_point_share(0.75).item(), 3)  # the median sends more than 75 % there
+    0.931
     """
     _above_zero(p=p, **{"1 - p": 1 - p})
     p = p if isinstance(p, Tensor) else torch.tensor(p, dtype=torch.float64)

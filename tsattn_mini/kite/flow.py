@@ -28,6 +28,10 @@ def path(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."], s: Float[Tensor,
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite, a time outside [0, 1].
+
+    >>> y0, y = torch.zeros(1, 2), torch.tensor([[4.0, 8.0]])
+    >>> path(y0, y, torch.tensor([0.25])).tolist()
+    [[1.0, 2.0]]
     """
     axes = _axes(y0=y0)
     checks.shapes(y0=(y0, axes), y=(y, axes), s=(s, "B"))
@@ -49,7 +53,11 @@ def check_time(s: Tensor) -> None:
 
 
 def along(s: Float[Tensor, " B"], y: Float[Tensor, "B ..."]) -> Float[Tensor, "B ..."]:
-    """`s` with axes of size 1 behind it, as many as `y` has."""
+    """`s` with axes of size 1 behind it, as many as `y` has.
+
+    >>> along(torch.tensor([0.5]), torch.zeros(1, 2, 3)).shape
+    torch.Size([1, 1, 1])
+    """
     return s.reshape(-1, *[1] * (y.ndim - 1))
 
 
@@ -58,6 +66,9 @@ def target_velocity(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."]) -> Fl
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite.
+
+    >>> target_velocity(torch.tensor([1.0]), torch.tensor([4.0])).item()  # the same all along the line
+    3.0
     """
     axes = _axes(y0=y0)
     checks.shapes(y0=(y0, axes), y=(y, axes))
@@ -77,6 +88,11 @@ def flow_loss(v: Float[Tensor, "B ..."], y0: Float[Tensor, "B ..."], y: Float[Te
 
     Raises:
         ValueError: another `kind`, shapes that do not fit, entries that are not finite.
+
+    >>> y0, y = torch.zeros(2), torch.tensor([1.0, 3.0])
+    >>> v = torch.full((2,), 2.0)  # the mean of the two velocities
+    >>> flow_loss(v, y0, y).item(), flow_loss(v, y0, y, "l1").item()
+    (1.0, 1.0)
     """
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
@@ -101,6 +117,10 @@ def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int |
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite, an ω that is not one finite number.
+
+    >>> v_u, v_c = torch.tensor([1.0]), torch.tensor([3.0])
+    >>> [guide(v_u, v_c, omega).item() for omega in (0, 1, 2)]  # without, with, and past the condition
+    [1.0, 3.0, 5.0]
     """
     axes = _axes(v_u=v_u)
     if not isinstance(omega, (Real, Tensor)):
@@ -131,6 +151,10 @@ def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Shaped[Te
             the K-th move nothing.
     Raises:
         ValueError: K below 1 or above `at_most`, a velocity of another shape or not finite (the round is named).
+
+    >>> y = torch.tensor([1.0], dtype=torch.float64)
+    >>> [round(euler(lambda y, s: y, y, K).item(), 3) for K in (1, 10, 100)]  # (1 + 1/K)^K, towards e
+    [2.0, 2.594, 2.705]
     """
     axes = _axes(y0=y0)
     checks.shapes(y0=(y0, axes))
@@ -155,6 +179,10 @@ def point_forecast(samples: Float[Tensor, "B P ..."], kind: str = "mean") -> Flo
 
     Raises:
         ValueError: another `kind`, no axis of samples, entries that are not finite.
+
+    >>> samples = torch.tensor([[1.0, 2.0, 9.0]])
+    >>> point_forecast(samples).item(), point_forecast(samples, "median").item()
+    (4.0, 2.0)
     """
     if kind not in ("mean", "median"):
         raise ValueError(f"kind: expected 'mean' or 'median', got {kind!r}")

@@ -37,6 +37,12 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
             the smallest number of the dtype, entries that are not finite, or scores that leave the number range.
     Warns:
         RuntimeWarning: when `mask` leaves a row without any key: its weights are 0.
+
+    >>> zero = torch.zeros(1, 2)
+    >>> knowledge_guided(zero, zero, torch.tensor([[1.0, 0.5]]))  # the prior's own shares, 2 : 1
+    tensor([[0.6667, 0.3333]])
+    >>> knowledge_guided(zero, zero, torch.tensor([[0.3, 0.3]]))  # the same for all: it changes nothing
+    tensor([[0.5000, 0.5000]])
     """
     checks.required(A_b=A_b, A_g=A_g)
     words = WORDS.get(A_b.ndim, "N D")
@@ -79,6 +85,11 @@ def check_prior(S: Tensor, A: Tensor, bounded: bool = True) -> None:
 
     Raises:
         ValueError: naming the first entry that is outside.
+
+    >>> check_prior(torch.tensor([[1.5]]), torch.tensor([[0.0]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: S: expected a prior between 0 and 1, got 1.5 at index (0, 0); normalise it first
     """
     if torch.compiler.is_compiling():
         return

@@ -31,6 +31,11 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     Raises:
         ValueError: a kernel that is no whole number of at least 1, a series of integers, entries that are not finite,
             or sums that leave the number range.
+
+    >>> x = torch.tensor([0.0, 3.0, 0.0, 3.0, 0.0, 3.0])[None, :, None]
+    >>> seasonal, trend = series_decomp(x, kernel=3)
+    >>> trend.flatten().tolist(), (seasonal + trend == x).all().item()
+    ([1.0, 1.0, 2.0, 1.0, 2.0, 2.0], True)
     """
     check_kernel(kernel)
     checks.required(x=x)

@@ -31,6 +31,9 @@ class Distilling(nn.Module):
         M: model width.
         released_padding: the circle is closed with two steps on each side instead of one, so that both ends are read
             twice and one step more comes out: 12 → 7 instead of 6.
+
+    >>> Distilling(M=4).eval()(torch.zeros(1, 96, 4)).shape
+    torch.Size([1, 48, 4])
     """
 
     def __init__(self, M: int, *, released_padding: bool = False) -> None:
@@ -97,6 +100,10 @@ class Informer(nn.Module):
         The others are those of `Transformer`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = Informer(24, 12, 6, V=3, M=8, H=2, d_ff=8)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,

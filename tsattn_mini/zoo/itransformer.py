@@ -25,6 +25,9 @@ class InvertedEmbedding(nn.Module):
 
     Args:
         T: length of a column; M: model width.
+
+    >>> InvertedEmbedding(T=24, M=8)(torch.zeros(1, 24, 3)).shape  # a token a variable
+    torch.Size([1, 3, 8])
     """
 
     def __init__(self, T: int, M: int) -> None:
@@ -64,6 +67,10 @@ class ITransformer(nn.Module):
         released_statistics: statistics as in the released code, see `normalise`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = ITransformer(24, 6, V=3, M=8, H=2, d_ff=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -116,6 +123,10 @@ def normalise(x: Float[Tensor, "B T V"], released_statistics: bool = False
 
     Raises:
         ValueError: as `stationarize`.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0])[None, :, None]
+    >>> normalise(x)[0].flatten()
+    tensor([-1.2247,  0.0000,  1.2247])
     """
     if not released_statistics:
         return stationarize(x)

@@ -23,6 +23,9 @@ def sample_size(factor: int, n: int) -> int:
 
     Raises:
         ValueError: a factor or a number of keys below 1.
+
+    >>> sample_size(5, 96), sample_size(5, 10)  # 5 ⌈ln 96⌉, and all of them
+    (25, 10)
     """
     for name, value in {"factor": factor, "n": n}.items():
         if value < 1:
@@ -35,6 +38,9 @@ def sample_keys(L: int, S: int, U: int, generator: torch.Generator | None = None
 
     Raises:
         ValueError: a number below 1.
+
+    >>> sample_keys(L=4, S=9, U=3).shape
+    torch.Size([4, 3])
     """
     for name, value in {"L": L, "S": S, "U": U}.items():
         if value < 1:
@@ -49,6 +55,12 @@ def sparsity(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], index_sam
 
     Sampled keys that `mask` hides do not count; a query that sampled none it may see gets M = -∞. The switches are
     those of `prob_sparse`.
+
+    >>> q = torch.tensor([0.0, 1.0])[None, :, None, None]
+    >>> k = torch.tensor([1.0, 2.0, 6.0])[None, :, None, None]
+    >>> every = torch.arange(3).expand(2, 3)
+    >>> sparsity(q, k, every).flatten().tolist()  # the lazy query 0; the other 6 - 3
+    [0.0, 3.0]
     """
     keys = k.transpose(1, 2).index_select(2, index_sample.flatten()).unflatten(2, index_sample.shape)
     QK_sample = step("QK_sample", einsum("bhle,bhlue->bhlu", q.transpose(1, 2), keys), axes="B H L U",
@@ -68,6 +80,10 @@ def lazy_values(v: Float[Tensor, "B S H W"], L: int, mask: Bool[Tensor, "L S"] |
     """What a query takes home that was not chosen: the mean of the values it may see, as equal weights would give.
 
     Under a causal mask that is a running mean; `released_sum` leaves the division out.
+
+    >>> v = torch.tensor([1.0, 3.0, 8.0])[None, :, None, None]
+    >>> lazy_values(v, 2).flatten().tolist()  # everybody's mean
+    [4.0, 4.0]
     """
     values = v.transpose(1, 2)
     if mask is None:
@@ -84,6 +100,10 @@ def view_without_transpose(context: Float[Tensor, "B H L W"]) -> Float[Tensor, "
     """The released mistake: heads come first in memory, and are read as if time did.
 
     Row l of the result holds rows l H … l H + H - 1 of the heads laid end to end: other times, other heads.
+
+    >>> heads_first = torch.tensor([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]])[None, :, :, None]
+    >>> view_without_transpose(heads_first)[0, :, :, 0].tolist()  # should be [0, 10], [1, 11], [2, 12]
+    [[0.0, 1.0], [2.0, 10.0], [11.0, 12.0]]
     """
     B, H, L, W = context.shape
     return context.reshape(B, L, H, W)

@@ -32,6 +32,9 @@ class PatchEmbedding(nn.Module):
             otherwise the oldest are left out, so that the last patch ends where the future begins.
     Raises:
         ValueError: a patch longer than the window, or shorter than one step.
+
+    >>> PatchEmbedding(T=24, p=8, M=4)(torch.zeros(1, 1, 24)).shape  # three patches and the global token
+    torch.Size([1, 1, 4, 4])
     """
 
     def __init__(self, T: int, p: int, M: int, N: int = 1, released_patches: bool = False) -> None:
@@ -106,6 +109,10 @@ class TimeXer(nn.Module):
         use_norm: False leaves the normalisation out.
     Raises:
         ValueError: sizes that do not fit, an unknown `features`, or "S" with more than one variable.
+
+    >>> net = TimeXer(24, 6, V=3, M=8, H=2, d_ff=8, patch_len=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,

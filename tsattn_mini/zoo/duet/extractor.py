@@ -45,7 +45,12 @@ class RevIN(nn.Module):
 
 
 class PatternExtractor(nn.Module):
-    """One expert: W_s seasonal + b_s + W_t trend + b_t, from T steps to M numbers."""
+    """One expert: W_s seasonal + b_s + W_t trend + b_t, from T steps to M numbers.
+
+    >>> net = PatternExtractor(T=24, M=8)
+    >>> net(torch.zeros(1, 3, 24), torch.zeros(1, 3, 24)).shape
+    torch.Size([1, 3, 8])
+    """
 
     def __init__(self, T: int, M: int) -> None:
         super().__init__()

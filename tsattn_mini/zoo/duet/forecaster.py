@@ -53,6 +53,10 @@ class DUET(nn.Module):
         sharpened, keep_self: see `ChannelMask`; mix_in_eval, one_scale, eps: see `Router`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = DUET(24, 6, V=3, M=8, H=2, d_ff=8).eval()
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,

@@ -29,7 +29,11 @@ class Scores(nn.Module):
 
 
 def first(scores: Float[Tensor, "*rows N"], k: int) -> Bool[Tensor, "*rows N"]:
-    """True for the `k` largest of every row. Of equal scores the one further left comes first."""
+    """True for the `k` largest of every row. Of equal scores the one further left comes first.
+
+    >>> first(torch.tensor([3.0, 1.0, 3.0, 2.0]), k=2).int().tolist()
+    [1, 0, 1, 0]
+    """
     N = scores.shape[-1]
     ahead = scores[..., None, :] > scores[..., :, None]
     level = scores[..., None, :] == scores[..., :, None]
@@ -38,7 +42,11 @@ def first(scores: Float[Tensor, "*rows N"], k: int) -> Bool[Tensor, "*rows N"]:
 
 
 def squared_variation(x: Shaped[Tensor, " N"]) -> Float[Tensor, ""]:
-    """Variance over squared mean: 0 if all experts get the same. The variance is the unbiased one; one expert has 0."""
+    """Variance over squared mean: 0 if all experts get the same. The variance is the unbiased one; one expert has 0.
+
+    >>> squared_variation(torch.ones(4)).item(), squared_variation(torch.tensor([4.0, 0.0, 0.0, 0.0])).item()
+    (0.0, 4.0)
+    """
     x = x if x.is_floating_point() else x.to(torch.float32)
     return x.var() / (x.mean().square() + 1e-10) if len(x) > 1 else x.sum() * 0
 
