@@ -88,8 +88,8 @@ def test_notes_and_the_questions_that_people_ask_stand_beside_their_slide(presen
     assert view.locator(".ts-said h3").inner_text() == SAY["asked"]
     assert all(text.startswith(("“", '"')) for text in asked.all_inner_texts())
     page.keyboard.press("End")
-    page.wait_for_function(f"{AT} === {TALK}.slides.length")
-    view.wait_for_function(f"{SHOWN} === {TALK}.slides.length")
+    page.wait_for_function(f"() => {AT} === {TALK}.slides.length")
+    view.wait_for_function(f"() => {SHOWN} === {TALK}.slides.length")
     hard = yaml.safe_load((ROOT / "book/talks/09.yaml").read_text("utf8"))["questions"]
     assert [text.partition("”")[0] for text in asked.all_inner_texts()] == [f"“{one['ask']}" for one in hard]
     assert asked.first.locator("a").get_attribute("target") == "_blank"
