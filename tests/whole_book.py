@@ -7,8 +7,9 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 from browsing import BOOK
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, NavigableString
 
+NO_PROSE = {"script", "style", "pre", "code", "svg", "template", "math"}
 COLOURED = re.compile(r"<pre>.*?</pre>", re.S)  # code, with a span for each of its words
 
 
@@ -36,6 +37,18 @@ def ids(name):
 def data(name):
     """What the scripts of a page are told: the JSON of its explorers, its questions, its entries."""
     return [json.loads(script.string) for script in soup(name).find_all("script", type="application/json")]
+
+
+@cache
+def prose(name):
+    """The words of a page, without those of code, formulas and pictures."""
+    def read(element):
+        for inner in element.children:
+            if type(inner) is NavigableString:
+                yield inner
+            elif inner.name and inner.name not in NO_PROSE:
+                yield from read(inner)
+    return " ".join(read(soup(name)))
 
 
 def links(name):
