@@ -7,7 +7,7 @@
 #                  one alone: make lessons LESSONS=lessons/01_attention_by_hand.ipynb
 #   make web       fetch the front end's packages and bundle it
 #   make results   train the models of the comparison tables and store the tables (minutes)
-#   make bench     measure drags, first answers, page sizes and build times
+#   make bench     measure drags, first answers, page sizes and build times beside their limits; fails above one
 #   make audit     ask PyPI and npm for known weaknesses of the pinned packages
 #   make clean     remove what was built; .venv and node_modules stay
 
@@ -78,7 +78,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 		+ sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 ...")'
 	@echo "set-up: installing the pinned Python packages into .venv, a few minutes the first time"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
-	@$(PIP) install -r requirements.txt
+	@$(PIP) install --no-compile -r requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 

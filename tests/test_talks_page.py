@@ -79,6 +79,7 @@ def test_a_path_prints_slides_that_add_up_to_its_minutes(page, route):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("site", ["file"], indirect=True)
 @pytest.mark.parametrize("step", FIRST, ids=lambda step: f"{step.lesson}-{step.at}")
 def test_a_link_of_a_path_opens_the_slide_that_the_page_names(visit, step):
     notebook = notebooks.read(LESSONS[step.lesson])
