@@ -11,7 +11,7 @@ import { mountSorting } from "./sorting.js";
 import { mountTerms } from "./terms.js";
 
 // What may be wider than a phone: tables, code, formulas.
-const SCROLLERS = ".ts-block, .bd-article :is(pre, div.math, .cell_output .output, .pst-scrollable-table-container)";
+const SCROLLERS = ".ts-block, .bd-article :is(pre, div.math, .cell_output .output, .pst-scrollable-table-container, .ts-eq)";
 
 for (const element of document.querySelectorAll("[data-explorer]")) mountExplorer(element, graphBackend, link);
 for (const element of document.querySelectorAll("[data-self-test]")) mountSelfTest(element);
