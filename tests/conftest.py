@@ -3,6 +3,7 @@
 import os
 
 import as_run
+import hypothesis
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
@@ -13,6 +14,8 @@ from tsattn_mini.explore import Explorer
 def pytest_configure():
     """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    hypothesis.settings.register_profile("book", derandomize=True, deadline=None, print_blob=False)
+    hypothesis.settings.load_profile("book")
 
 
 def pytest_addoption(parser):

@@ -23,7 +23,7 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     `mask` is True where a query must not see a key (the opposite of torch's own convention).
 
     Raises:
-        ValueError: shapes that do not fit, or entries that are not finite.
+        ValueError: shapes that do not fit, integers, mixed dtypes, or entries that are not finite.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key.
 
@@ -34,6 +34,8 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     tensor([0.3333, 0.3333, 0.3333])
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), mask=(mask, "L S"))
+    checks.required(q=q, k=k, v=v)
+    checks.floating(q=q, k=k, v=v)
     checks.finite(q=q, k=k, v=v)
     QK = step("QK", einsum("blhe,bshe->bhls", q, by_head(k)), axes="B H L S", eq="Q Kᵀ",
               note="Every query meets every key: one dot product per pair.")
@@ -79,8 +81,7 @@ def causal(L: int) -> Bool[Tensor, "L L"]:
     >>> causal(3).int().tolist()  # 1: hidden
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    if L < 1:
-        raise ValueError(f"L: expected at least one position, got {L}")
+    checks.counts(L=L)
     return torch.ones(L, L, dtype=torch.bool).triu(1)
 
 
@@ -102,7 +103,8 @@ class AttentionLayer(nn.Module):
 
     def __init__(self, attend: Callable[..., Tensor], M: int, H: int) -> None:
         super().__init__()
-        if H < 1 or M % H:
+        checks.counts(M=M, H=H)
+        if M % H:
             raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
         self.attend, self.H = attend, H
         self.query, self.key, self.value, self.out = (nn.Linear(M, M) for _ in range(4))
@@ -112,9 +114,12 @@ class AttentionLayer(nn.Module):
         """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice.
 
         Raises:
-            ValueError: shapes that do not fit, and what `attend` refuses.
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite, and what
+                `attend` refuses.
         """
-        checks.shapes(x=(x, "B L M"), y=(y, "B S M"))
+        M = self.query.in_features
+        checks.shapes(x=(x, f"B L {M}"), y=(y, f"B S {M}"))
+        checks.real(self.query.weight.dtype, x=(x, "B L M"), y=(y, "B S M"))
         q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q",
                  note="What each position asks.")
         k = step("k", self.key(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_k",

@@ -38,6 +38,7 @@ class FeedForward(nn.Module):
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
+        checks.counts(M=M, d_ff=d_ff)
         self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)
         self.activation, self.bias = activation, bias
 

@@ -5,7 +5,8 @@ from a function that has just run, checked, on real numbers.
 """
 
 import warnings
-from numbers import Integral
+from math import isfinite
+from numbers import Integral, Real
 from reprlib import repr as short
 from typing import Any
 
@@ -17,7 +18,7 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
 
     A number as an axis must be that size. `None` stands for an argument that was left out. The argument `mask`
-    must hold True and False.
+    must hold True and False, and no argument complex numbers.
 
     Raises:
         ValueError: naming the argument, the axes that were expected with the sizes known so far, and what came.
@@ -35,6 +36,8 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
             continue
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor with axes {axes!r}, got {type(x).__name__} {short(x)}")
+        if x.is_complex():
+            raise ValueError(f"{name}: expected real numbers, got {dtype_name(x.dtype)}")
         if name == "mask" and x.dtype != torch.bool:
             raise ValueError(f"mask: expected True/False, got dtype {dtype_name(x.dtype)}")
         words = axes.split()
@@ -86,7 +89,7 @@ def required(**arguments: Tensor) -> None:
     """Check that no argument was left out, where `shapes` alone would pass over it.
 
     Raises:
-        ValueError: naming the argument that is no tensor.
+        ValueError: naming the argument that is no tensor, or has no entry.
 
     >>> required(x=None)
     Traceback (most recent call last):
@@ -96,6 +99,8 @@ def required(**arguments: Tensor) -> None:
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor, got {type(x).__name__}")
+        if 0 in x.shape:
+            raise ValueError(f"{name}: expected at least one entry along every axis, got shape {tuple(x.shape)}")
 
 
 def counts(least: int = 1, **sizes: Any) -> None:
@@ -104,11 +109,43 @@ def counts(least: int = 1, **sizes: Any) -> None:
     Raises:
         ValueError: naming the size, what was expected, and what came.
     """
+    if torch.compiler.is_compiling():
+        return
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, Integral):
             raise ValueError(f"{name}: expected a whole number, got {short(size)}")
         if size < least:
             raise ValueError(f"{name}: expected at least {least}, got {size}")
+
+
+def real(like: torch.dtype | None = None, **arguments: tuple[Tensor, str]) -> None:
+    """Check all of it: tensors with these axes that hold finite floating-point numbers of one dtype; none left out.
+
+    Raises:
+        ValueError: as `shapes`, `required`, `floating` and `finite`.
+    """
+    given = {name: x for name, (x, _) in arguments.items()}
+    shapes(**arguments)
+    required(**given)
+    floating(like, **given)
+    finite(**given)
+
+
+def number(**arguments: float | Tensor) -> None:
+    """Check that each is one finite number; a tensor of no axes is one, True and False are none.
+
+    Raises:
+        ValueError: naming the argument, and what came.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for name, x in arguments.items():
+        if isinstance(x, Tensor):
+            shapes(**{name: (x, "")})
+        elif isinstance(x, bool) or not isinstance(x, Real):
+            raise ValueError(f"{name}: expected one number, got {short(x)}")
+        if not isfinite(scalar(x)):
+            raise ValueError(f"{name}: expected a finite number, got {scalar(x)}")
 
 
 def scalar(x: float | Tensor) -> float:
@@ -133,6 +170,7 @@ def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> Non
     for name, x in arguments.items():
         if x is None:
             continue
+        required(**{name: x})
         if not x.is_floating_point():
             raise ValueError(f"{name}: expected floating-point numbers, got {dtype_name(x.dtype)}")
         if like is not None and x.dtype != like:

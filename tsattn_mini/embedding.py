@@ -22,6 +22,7 @@ def sinusoids(L: int, M: int, dtype: torch.dtype = torch.float32) -> Float[Tenso
     >>> sinusoids(2, 4)[1]  # sin and cos of a fast clock, then of one a hundred times as slow
     tensor([0.8415, 0.5403, 0.0100, 0.9999])
     """
+    checks.counts(L=L, M=M)
     t = torch.arange(L, dtype=dtype)[:, None]
     omega = torch.exp(torch.arange(0, M, 2, dtype=dtype) * (-math.log(10000.0) / M))
     return torch.stack([torch.sin(t * omega), torch.cos(t * omega)], dim=-1).flatten(1)[:, :M]
@@ -65,6 +66,7 @@ class CalendarEmbedding(nn.Module):
 
     def __init__(self, M: int, columns: int = 4, learned: bool = False) -> None:
         super().__init__()
+        checks.counts(M=M, columns=columns)
         if columns not in (4, 5):
             raise ValueError("marks: expected 4 calendar columns (month, day, weekday, hour) or 5 (minute), "
                              f"got {columns}")
@@ -78,6 +80,9 @@ class CalendarEmbedding(nn.Module):
     def forward(self, marks: Shaped[Tensor, "B L K"]) -> Float[Tensor, "B L M"]:
         """Raises ValueError for another number of columns, or a number that its column does not know."""
         checks.shapes(marks=(marks, f"B L {len(self.tables)}"))
+        checks.required(marks=marks)
+        if marks.dtype == torch.bool:
+            raise ValueError("marks: expected calendar numbers, got bool")
         columns = dict(zip(self.tables, marks.unbind(-1), strict=True))
         self._check_range(columns)
         return sum(self.tables[name](column.long()) for name, column in columns.items())
@@ -118,6 +123,8 @@ class DataEmbedding(nn.Module):
     def __init__(self, V: int, M: int, marks: int = 4, calendar: str | None = None,
                  position: bool = True) -> None:
         super().__init__()
+        checks.counts(V=V, M=M)
+        checks.counts(0, marks=marks)
         if calendar not in (None, "fixed", "learned"):
             raise ValueError(f"calendar: expected None, 'fixed' or 'learned', got {calendar!r}")
         self.V, self.marks, self.position = V, marks, position
@@ -143,6 +150,8 @@ class DataEmbedding(nn.Module):
             raise ValueError("marks: expected None, as the module was built with marks=0, "
                              f"got shape {tuple(marks.shape)}")
         checks.shapes(x=(x, "B L V"), marks=(marks, f"B L {self.marks}"))
+        checks.required(x=x)
+        checks.floating(self.token.weight.dtype, x=x)
         finite_rows(x=x, marks=marks)
         h = step("token", self.token(x.mT).mT.contiguous(), axes="B L M", eq="Σ_j W_j x_{t+j},  j = -1, 0, 1",
                  note="Each step with its two neighbours; the two ends count as neighbours.")

@@ -44,7 +44,10 @@ def modulate(z: Float[Tensor, "N D"], v: Float[Tensor, "D W"], *, tau: float | F
     0.953
     """
     checks.shapes(z=(z, "N D"), v=(v, "D W"), delta=(delta, "D"), A_g=(A_g, "N D"), S=(S, "N D"), g=(g, "N"))
+    checks.required(z=z, v=v)
+    checks.floating(z=z, v=v, delta=delta, A_g=A_g, g=g)
     checks.finite(z=z, v=v, delta=delta, A_g=A_g, g=g)
+    checks.number(tau=tau, floor=floor, omega=omega)
     z = step("z", z, axes="N D", eq="q · k / √E", note="Plain scores: nobody has touched them.")
     plain = step("plain", torch.softmax(z, dim=-1) @ v, axes="N W", eq="softmax(z) v",
                  note="The answer without any handle.")

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tsattn_mini import checks
+
 
 def counting(*shape: int) -> Tensor:
     """1, 2, 3, … in rows of the given shape, float64: `counting(2, 3)` is [[1, 2, 3], [4, 5, 6]].
@@ -18,6 +20,7 @@ def counting(*shape: int) -> Tensor:
 
 def one_head(x: Float[Tensor, "L E"]) -> Float[Tensor, "1 L 1 E"]:
     """The same numbers with a batch and a head axis of size 1, as `scaled_dot_product` takes them."""
+    checks.real(x=(x, "L E"))
     return x[None, :, None, :]
 
 
@@ -32,4 +35,5 @@ def weights(attend: Callable[..., Tensor], q: Float[Tensor, "L E"], k: Float[Ten
     tensor([[1.0000, 0.0000],
             [0.1192, 0.8808]])
     """
+    checks.shapes(q=(q, "L E"), k=(k, "S E"))
     return attend(one_head(q), one_head(k), one_head(torch.eye(len(k), dtype=k.dtype)), **handles)[0, :, 0]

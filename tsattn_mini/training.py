@@ -210,9 +210,17 @@ def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
 def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> dict[str, float]:
     """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
 
+    Raises:
+        ValueError: shapes that do not fit, or entries that are not finite.
+
     >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
     {'mse': 4.0, 'mae': 2.0}
     """
+    checks.shapes(forecast=(forecast, "B F V"), future=(future, "B F V"))
+    checks.required(forecast=forecast, future=future)
+    checks.floating(forecast=forecast)
+    checks.floating(future=future)
+    checks.finite(forecast=forecast, future=future)
     gap = (forecast - future).double()
     return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
 

@@ -18,6 +18,8 @@ def distinct_ngrams(count: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
         ValueError: more than half of all the n-grams there are, which would take long to draw; more n-grams than
             int64 can number.
     """
+    checks.counts(N=N, size=size)
+    checks.counts(0, seed=seed, count=count)
     if size**N > torch.iinfo(torch.int64).max:
         raise ValueError(f"size, N: expected at most 2**63 - 1 n-grams in all, got {size}**{N}")
     if not 0 < count <= size**N // 2:
@@ -56,6 +58,7 @@ def expected_share(n: int, p: int) -> float:
     >>> round(expected_share(1000, 1009), 3), round(expected_share(1000, 1009**2), 3)  # one head, two heads
     (0.629, 0.001)
     """
+    checks.number(n=n, p=p)
     if n < 1 or p < 1:
         raise ValueError(f"n, p: expected at least 1 entry and 1 row, got {n}, {p}")
     return 1 - (1 - 1 / p) ** (n - 1)

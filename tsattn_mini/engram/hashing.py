@@ -36,6 +36,8 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
     >>> (odd_multipliers(layer=0, N=3, size=100) % 2).tolist()
     [1, 1, 1]
     """
+    checks.counts(N=N)
+    checks.counts(0, layer=layer, size=size)
     if not 1 <= size <= LARGEST // 2:
         raise ValueError(f"size: expected 1 to {LARGEST // 2} compressed ids, got {size}")
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
@@ -50,6 +52,7 @@ def is_prime(n: int) -> bool:
     >>> [n for n in range(20) if is_prime(n)]
     [2, 3, 5, 7, 11, 13, 17, 19]
     """
+    checks.counts(-LARGEST, n=n)
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
 
@@ -59,6 +62,7 @@ def next_primes(start: int, count: int, used: set[int]) -> list[int]:
     >>> next_primes(10, 2, used={11})
     [13, 17]
     """
+    checks.counts(0, start=start, count=count)
     fresh = list(islice((n for n in integers(start) if n not in used and is_prime(n)), count))
     used.update(fresh)
     return fresh
@@ -174,5 +178,6 @@ def ngram_hashes(compression: Compression, layers: Sequence[int], sizes: Sequenc
 
 def _check_whole(**arguments: Sequence[int]) -> None:
     for name, numbers in arguments.items():
-        if not isinstance(numbers, Sequence) or not all(isinstance(n, Integral) for n in numbers):
+        if not isinstance(numbers, Sequence) or not all(
+                isinstance(n, Integral) and not isinstance(n, bool) for n in numbers):
             raise ValueError(f"{name}: expected whole numbers, got {numbers!r}")

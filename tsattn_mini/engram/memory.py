@@ -40,8 +40,7 @@ class MultiHeadTable(nn.Module):
 
     def __init__(self, primes: Int64[Tensor, "G H"], E: int) -> None:
         super().__init__()
-        if E < 1:
-            raise ValueError(f"E: expected rows at least 1 wide, got {E}")
+        checks.counts(E=E)
         ends = primes.flatten().cumsum(0)
         self.register_buffer("offsets", (ends - primes.flatten()).reshape(primes.shape))
         self.rows = nn.Parameter(torch.randn(int(ends[-1]), E))
@@ -54,6 +53,9 @@ class MultiHeadTable(nn.Module):
             ValueError: another number of orders or heads, or a row that the head does not have.
         """
         checks.shapes(hashes=(hashes, "B L {} {}".format(*self.offsets.shape)))
+        checks.required(hashes=hashes)
+        if hashes.dtype != torch.int64:
+            raise ValueError(f"hashes: expected int64, got {checks.dtype_name(hashes.dtype)}")
         self._check_rows(hashes)
         rows = step("rows", hashes + self.offsets, axes="B L G H", eq="z + offset",
                     note="Where each head's row lies in the one table.")
@@ -89,8 +91,7 @@ class ShortConvolution(nn.Module):
 
     def __init__(self, C: int, M: int, K: int, D: int, conv_gate: str | None = None) -> None:
         super().__init__()
-        if K < 1 or D < 1:
-            raise ValueError(f"K, D: expected at least 1 tap and a dilation of at least 1, got {K}, {D}")
+        checks.counts(C=C, M=M, K=K, D=D)
         if conv_gate not in CONV_GATES:
             raise ValueError(f"conv_gate: expected one of {CONV_GATES}, got {conv_gate!r}")
         self.weight = nn.Parameter(torch.zeros(C * M, 1, K))  # starts as if it were not there
@@ -139,8 +140,7 @@ class Engram(nn.Module):
     def __init__(self, hashing: NgramHash, M: int, C: int = 1, E: int = 8, K: int = 4, root: str | None = None,
                  conv_gate: str | None = None, gate: nn.Module | None = None) -> None:
         super().__init__()
-        if M < 1 or C < 1:
-            raise ValueError(f"M, C: expected a width and a number of branches of at least 1, got {M}, {C}")
+        checks.counts(M=M, C=C)
         self.hashing, self.M, self.C = hashing, M, C
         self.table = MultiHeadTable(hashing.primes, E)
         R = hashing.primes.numel() * E

@@ -32,6 +32,8 @@ def compress_text(text: str, raw: str | None = None) -> str:
     >>> compress_text(" Ápple"), compress_text("APPLE")
     ('apple', 'apple')
     """
+    if not isinstance(text, str):
+        raise ValueError(f"text: expected a string, got {type(text).__name__}")
     if UNDECODABLE in text:
         return text if raw is None else raw
     split = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))

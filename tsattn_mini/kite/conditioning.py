@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
-from tsattn_mini.kite.gate import DELTA, check_prior, knowledge_guided
+from tsattn_mini.kite.gate import DELTA, check_delta, check_prior, knowledge_guided
 from tsattn_mini.trace import meaning, scope, step
 
 
@@ -31,6 +31,7 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
     Raises:
         ValueError: shapes or dtypes that do not fit, entries that are not finite, a bad prior, an overflow.
     """
+    checks.required(q=q, k=k, W1=W1, W2=W2, S=S)
     lead = "B " if q.ndim == 3 else ""
     checks.shapes(q=(q, f"{lead}N F"), k=(k, f"{lead}D T"), W1=(W1, "F T"), W2=(W2, "F T"), S=(S, f"{lead}N D"))
     checks.floating(q=q, k=k, W1=W1, W2=W2)
@@ -49,8 +50,12 @@ def inject(A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"], Y_s: Float[
     """A X_exo W_v + Y_s, Eq. 14.
 
     Raises:
-        ValueError: a sum that leaves the range of its dtype.
+        ValueError: shapes that do not fit, another dtype than that of `W_v`, entries that are not finite, or a sum that
+            leaves the range of its dtype.
     """
+    checks.shapes(A=(A, "B N D"), X_exo=(X_exo, f"B D {W_v.in_features}"), Y_s=(Y_s, f"B N {W_v.out_features}"))
+    checks.required(A=A, X_exo=X_exo, Y_s=Y_s)
+    _check_numbers(W_v, A=A, X_exo=X_exo, Y_s=Y_s)
     AX = step("AX", A @ X_exo, axes="B N T", eq="A X_exo", note="A mixture of the covariates' histories.")
     AXW = step("AXW", W_v(AX), axes="B N F", eq="A X_exo W_v", note="From the past's T steps to the horizon's F.")
     Y_tilde = step("Y_tilde", AXW + Y_s, axes="B N F", eq="Eq. 14: A X_exo W_v + Y_s",
@@ -71,7 +76,8 @@ class KnowledgeGuidedConditioning(nn.Module):
 
     def __init__(self, T: int, F: int, d: int, shared_key: bool = False, delta: float = DELTA) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
+        check_delta(delta, torch.float64)
         self.T, self.F, self.d, self.delta = T, F, d, delta
         self.W1q, self.W2q = (nn.Linear(F, d, bias=False) for _ in range(2))
         self.W1k = nn.Linear(T, d, bias=False)
@@ -86,6 +92,7 @@ class KnowledgeGuidedConditioning(nn.Module):
             ValueError: what `branches` and `knowledge_guided` refuse.
         """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"), mask=(mask, "B N D"))
+        checks.required(S=S)
         A_b, A_g = self.branches(Y_s, X_exo)
         with meaning("guide"):
             A = knowledge_guided(A_b, A_g, S, self.delta, mask)
@@ -170,7 +177,8 @@ class KnowledgeGuidedAttention(nn.Module):
 
     def __init__(self, M: int, H: int, D: int, delta: float = DELTA, bounded: bool = True) -> None:
         super().__init__()
-        _check_sizes(M=M, H=H, D=D)
+        checks.counts(M=M, H=H, D=D)
+        check_delta(delta, torch.float64)
         if M % H:
             raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
         self.M, self.H, self.D, self.delta, self.bounded = M, H, D, delta, bounded
@@ -219,7 +227,7 @@ class ExogenousCrossAttention(nn.Module):
 
     def __init__(self, T: int, F: int, d: int) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
         self.T, self.F, self.d = T, F, d
         self.W_q, self.W_k, self.W_v = (nn.Linear(a, b, bias=False) for a, b in ((F, d), (T, d), (T, F)))
 
@@ -247,7 +255,7 @@ class InputConcatenation(nn.Module):
 
     def __init__(self, T: int, F: int, d: int) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
         self.T, self.F, self.d = T, F, d
         self.W_q, self.W_k, self.W_v = (nn.Linear(a, b, bias=False) for a, b in ((F, d), (T + 1, d), (T, F)))
 
@@ -288,9 +296,3 @@ def check_future(Y_exo: Tensor | None, built: bool) -> None:
 def _check_numbers(weights: nn.Linear, **series: Tensor) -> None:
     checks.floating(weights.weight.dtype, **series)
     checks.finite(**series)
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size}")

@@ -9,7 +9,6 @@ A state may have the axes `B`, `B F` or `B N F`. The flow time s runs from 0 (so
 
 import math
 from collections.abc import Callable
-from numbers import Real
 
 import torch
 from jaxtyping import Float, Shaped
@@ -34,8 +33,10 @@ def path(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."], s: Float[Tensor,
     [[1.0, 2.0]]
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes), y=(y, axes), s=(s, "B"))
-    checks.finite(y0=y0, y=y, s=s)
+    checks.real(y0=(y0, axes), y=(y, axes))
+    checks.shapes(y0=(y0, axes), s=(s, "B"))
+    checks.floating(s=s)
+    checks.finite(s=s)
     check_time(s)
     s = along(s, y0)
     return step("Y_s", s * y + (1 - s) * y0, axes=axes, eq="Y_s = s Y + (1 - s) Y_0",
@@ -71,8 +72,7 @@ def target_velocity(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."]) -> Fl
     3.0
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes), y=(y, axes))
-    checks.finite(y0=y0, y=y)
+    checks.real(y0=(y0, axes), y=(y, axes))
     u = step("u", y - y0, axes=axes, eq="u = Y - Y_0", note="One straight line, one constant velocity.")
     checks.overflow("y0, y", u)
     return u
@@ -97,8 +97,7 @@ def flow_loss(v: Float[Tensor, "B ..."], y0: Float[Tensor, "B ..."], y: Float[Te
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
     axes = _axes(v=v)
-    checks.shapes(v=(v, axes), y0=(y0, axes), y=(y, axes))
-    checks.finite(v=v)
+    checks.real(v=(v, axes), y0=(y0, axes), y=(y, axes))
     error = v - target_velocity(y0, y)
     if kind == "l2":
         loss = step("loss", (error ** 2).mean(), axes="", eq="mean (v - u)²", note="Its minimiser is a mean.")
@@ -123,8 +122,7 @@ def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int |
     [1.0, 3.0, 5.0]
     """
     axes = _axes(v_u=v_u)
-    if not isinstance(omega, (Real, Tensor)):
-        raise ValueError(f"omega: expected one number, got {omega!r}")
+    checks.number(omega=omega)
     checks.shapes(v_u=(v_u, axes), v_c=(v_c, axes))
     omega = torch.as_tensor(omega, dtype=v_u.dtype, device=v_u.device)
     checks.shapes(omega=(omega, ""))
@@ -157,8 +155,7 @@ def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Shaped[Te
     [2.0, 2.594, 2.705]
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes))
-    checks.finite(y0=y0)
+    checks.real(y0=(y0, axes))
     rounds = _rounds(steps, at_most)
     K = torch.as_tensor(steps, dtype=y0.dtype, device=y0.device)
     y = y0
@@ -186,6 +183,7 @@ def point_forecast(samples: Float[Tensor, "B P ..."], kind: str = "mean") -> Flo
     """
     if kind not in ("mean", "median"):
         raise ValueError(f"kind: expected 'mean' or 'median', got {kind!r}")
+    checks.required(samples=samples)
     axes = {n + 1: ("B P" + words[1:]) for n, words in AXES.items()}.get(samples.ndim, "B P N F")
     checks.shapes(samples=(samples, axes))
     checks.floating(samples=samples)
@@ -210,6 +208,8 @@ def _rounds(steps: int | Tensor, at_most: int | None) -> int:
     for name, count in (("steps", steps), ("at_most", at_most)):
         if not isinstance(count, Tensor) and count is not None and (type(count) is not int or count < 1):
             raise ValueError(f"{name}: expected a whole number of at least 1, got {count!r}")
+    if isinstance(at_most, Tensor):
+        raise ValueError("at_most: expected a whole number of at least 1, got a tensor")
     if not isinstance(steps, Tensor):
         if steps is None or (at_most is not None and steps > at_most):
             raise ValueError(f"steps: expected at most at_most={at_most}, got {steps}")

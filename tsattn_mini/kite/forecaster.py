@@ -6,7 +6,6 @@ N = 1 only.
 """
 
 import math
-from numbers import Real
 from typing import Any
 
 import torch
@@ -47,6 +46,8 @@ class KITE(nn.Module):
         for name, value, known in (("norm", norm, NORMS), ("loss", loss, ("l2", "l1"))):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {known}, got {value!r}")
+        checks.counts(T=T, F=F, D=D)
+        checks.number(nll_weight=nll_weight, p_uncond=p_uncond)
         if not 0 <= nll_weight < math.inf:
             raise ValueError(f"nll_weight: expected a number of at least 0, got {nll_weight}")
         if not 0 <= p_uncond <= 1:
@@ -211,7 +212,8 @@ class KITE(nn.Module):
 
 def _check_omega(omega: float | Tensor, dtype: torch.dtype) -> None:
     """Check that ω leaves digits of v_c - v_u: their rounding, ε of their size, is multiplied by it as well."""
-    if torch.compiler.is_compiling() or not isinstance(omega, (Real, Tensor)):
+    checks.number(omega=omega)
+    if torch.compiler.is_compiling():
         return
     limit, size = 1 / torch.finfo(dtype).eps, abs(checks.scalar(omega))
     if size > limit:

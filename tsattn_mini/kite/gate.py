@@ -4,9 +4,6 @@ Source: KITE, Eq. 13, as the lecture note has it: A = softmax(A_b + S̃ ⊙ A_g 
 every row is proportional to (S̃ + δ) · e^A_b · (e^A_g)^S̃: a prior times what the data say.
 """
 
-import math
-from numbers import Real
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -50,7 +47,7 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
     checks.floating(A_b=A_b, A_g=A_g)
     check_prior(S, A_b, bounded)
     check_delta(delta, A_b.dtype)
-    _check_weight(gate_weight)
+    checks.number(gate_weight=gate_weight)
     checks.finite(A_b=A_b, A_g=A_g)
     A_b = step("A_b", A_b, axes=words, eq="Eq. 11: q₁ · k / √d", note="What the data say, for every pair.")
     A_g = step("A_g", A_g, axes=words, eq="Eq. 12: q₂ · k / √d", note="A second opinion, also from the data.")
@@ -110,27 +107,12 @@ def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
     """
     if torch.compiler.is_compiling():
         return
-    _check_number("delta", delta)
+    checks.number(delta=delta)
     limits = torch.finfo(dtype)
     floor = limits.smallest_normal * limits.eps
     if not floor <= checks.scalar(delta) <= limits.max:
         raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {checks.dtype_name(dtype)} "
                          f"above 0, and at most {limits.max:.1e}, got {checks.scalar(delta)}")
-
-
-def _check_weight(gate_weight: float | Tensor) -> None:
-    if torch.compiler.is_compiling():
-        return
-    _check_number("gate_weight", gate_weight)
-    if not math.isfinite(checks.scalar(gate_weight)):
-        raise ValueError(f"gate_weight: expected a finite number, got {checks.scalar(gate_weight)}")
-
-
-def _check_number(name: str, x: float | Tensor) -> None:
-    if isinstance(x, Tensor):
-        checks.shapes(**{name: (x, "")})
-    elif not isinstance(x, Real):
-        raise ValueError(f"{name}: expected one number, got {x!r}")
 
 
 def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
@@ -141,6 +123,7 @@ def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
         got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"{name}: expected the scores' shape {tuple(A.shape)}, or 1 where an axis is shared, "
                          f"got {got}")
+    checks.shapes(**{name: (x, WORDS[x.ndim])})
     if name == "mask" and x.dtype != torch.bool:
         raise ValueError(f"mask: expected True/False, got dtype {checks.dtype_name(x.dtype)}")
 

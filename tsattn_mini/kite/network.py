@@ -34,6 +34,7 @@ class TimeEmbedding(nn.Module):
 
     def forward(self, t: Float[Tensor, " B"]) -> Float[Tensor, "B M"]:
         """The moments `t`, 0 to 1, as vectors."""
+        checks.real(self.mlp[0].weight.dtype, t=(t, "B"))
         angles = t[:, None] * torch.tensor(OMEGA, dtype=t.dtype, device=t.device)
         waves = step("waves", torch.cat([angles.cos(), angles.sin()], dim=-1), axes=f"B {SINUSOIDS}",
                      eq="[cos(t ω) ; sin(t ω)]", note="The moment, as fast and slow clock hands.")
@@ -141,13 +142,12 @@ class VectorField(nn.Module):
         super().__init__()
         if conditioning not in CONDITIONING:
             raise ValueError(f"conditioning: expected one of {CONDITIONING}, got {conditioning!r}")
-        for name, value in (("T", T), ("F", F), ("D", D), ("depth", depth)):
-            if value < 1:
-                raise ValueError(f"{name}: expected at least 1, got {value}")
+        checks.counts(T=T, F=F, D=D, M=M, H=H, depth=depth)
+        checks.number(mlp_ratio=mlp_ratio)
         if round(M * mlp_ratio) < 1:
             raise ValueError(f"mlp_ratio: expected at least one hidden unit for M={M}, got {mlp_ratio}")
-        if door_width is not None and door_width < 1:
-            raise ValueError(f"door_width: expected at least 1 or None, got {door_width}")
+        if door_width is not None:
+            checks.counts(door_width=door_width)
         if second_door and (not future or conditioning == "none"):
             raise ValueError("second_door: expected future=True and a conditioning, as the door lets in the exogenous "
                              f"futures; got future={future}, conditioning={conditioning!r}")

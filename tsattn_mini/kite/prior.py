@@ -43,6 +43,7 @@ def pearson(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], eps: 
     (1.0, 0.0)
     """
     _check(x_endo, x_exo)
+    checks.number(eps=eps)
     if not eps >= 0:
         raise ValueError(f"eps: expected a number of at least 0, got {eps}")
     u_endo, size_endo = _unit(x_endo, "x_endo")
@@ -175,6 +176,7 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
     _check_lag(lag, "lag")
     if not lag < x_endo.shape[1]:
         raise ValueError(f"lag: expected fewer than the window's {x_endo.shape[1]} steps, got {lag}")
+    checks.number(ridge=ridge)
     if not ridge > 0:
         raise ValueError(f"ridge: expected a number above 0, got {ridge}")
     endo, exo = x_endo.double(), x_exo.double()

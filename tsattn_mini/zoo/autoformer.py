@@ -105,7 +105,8 @@ def number_of_delays(L: int, factor: int | float, least: int = 1) -> int:
     >>> number_of_delays(96, factor=1), number_of_delays(96, factor=3)  # ⌊c ln 96⌋
     (4, 13)
     """
-    if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+    checks.counts(L=L)
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < math.inf:
         raise ValueError(f"factor: expected a positive number, got {factor!r}")
     return min(max(int(factor * math.log(L)), least), L)
 

@@ -17,6 +17,7 @@ from tsattn_mini.blocks import Decoder, DecoderLayer, EncoderLayer, Transformer,
 from tsattn_mini.embedding import finite_rows
 from tsattn_mini.nonstationary import destationarize, stationarize
 from tsattn_mini.trace import meaning, scope, step
+from tsattn_mini.zoo.fourier import check_seed
 from tsattn_mini.zoo.prob_sparse import ProbSparse, prob_sparse, sample_keys, sample_size, sparsity
 
 __all__ = ["Distilling", "Informer", "ProbSparse", "prob_sparse", "sample_keys", "sample_size", "sparsity"]
@@ -38,6 +39,7 @@ class Distilling(nn.Module):
 
     def __init__(self, M: int, *, released_padding: bool = False) -> None:
         super().__init__()
+        checks.counts(M=M)
         self.padding = 2 if released_padding else 1
         self.conv, self.norm = nn.Conv1d(M, M, kernel_size=3), nn.BatchNorm1d(M)
 
@@ -49,9 +51,9 @@ class Distilling(nn.Module):
         """Half as many positions, each the strongest of its neighbours; see the class.
 
         Raises:
-            ValueError: shapes that do not fit.
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite.
         """
-        checks.shapes(x=(x, f"B L {self.conv.in_channels}"))
+        checks.real(self.conv.weight.dtype, x=(x, f"B L {self.conv.in_channels}"))
         circle = torch.arange(-self.padding, x.shape[1] + self.padding, device=x.device) % x.shape[1]
         h = self.norm(self.conv(x[:, circle].mT)).mT
         h = step("conv", h, axes="B L M", eq="BN(Σ_j W_j x_{t+j} + b)",
@@ -114,6 +116,7 @@ class Informer(nn.Module):
                  released_padding: bool = False, released_cross: bool = False, released_start: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers)
+        check_seed(seed)
         self.normalise, self.released_start = normalise, released_start
         generator = torch.Generator().manual_seed(seed)
         switches = {"released_view": released_view, "released_squeeze": released_squeeze,

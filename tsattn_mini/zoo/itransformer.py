@@ -32,6 +32,7 @@ class InvertedEmbedding(nn.Module):
 
     def __init__(self, T: int, M: int) -> None:
         super().__init__()
+        checks.counts(T=T, M=M)
         self.T, self.value = T, nn.Linear(T, M)
 
     @meaning("embed")
@@ -43,6 +44,8 @@ class InvertedEmbedding(nn.Module):
             ValueError: columns of another length, or entries that are not finite (row and column are named).
         """
         checks.shapes(x=(x, f"B {self.T} V"), marks=(marks, f"B {self.T} K"))
+        checks.required(x=x)
+        checks.floating(self.value.weight.dtype, x=x)
         finite_rows(x=x, marks=marks)
         count = "V" if marks is None else "V+K"
         rows = x if marks is None else torch.cat([x, marks.to(x.dtype)], dim=-1)
@@ -78,6 +81,7 @@ class ITransformer(nn.Module):
                  released_statistics: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
         self.seq_len, self.pred_len, self.V, self.marks = seq_len, pred_len, V, marks
         self.released_statistics = released_statistics

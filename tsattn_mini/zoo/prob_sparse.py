@@ -27,9 +27,7 @@ def sample_size(factor: int, n: int) -> int:
     >>> sample_size(5, 96), sample_size(5, 10)  # 5 ⌈ln 96⌉, and all of them
     (25, 10)
     """
-    for name, value in {"factor": factor, "n": n}.items():
-        if value < 1:
-            raise ValueError(f"{name}: expected at least 1, got {value}")
+    checks.counts(factor=factor, n=n)
     return max(1, min(factor * ceil(log(n)), n))
 
 
@@ -42,9 +40,7 @@ def sample_keys(L: int, S: int, U: int, generator: torch.Generator | None = None
     >>> sample_keys(L=4, S=9, U=3).shape
     torch.Size([4, 3])
     """
-    for name, value in {"L": L, "S": S, "U": U}.items():
-        if value < 1:
-            raise ValueError(f"{name}: expected at least 1, got {value}")
+    checks.counts(L=L, S=S, U=U)
     return torch.randint(S, (L, U), generator=generator)
 
 
@@ -134,6 +130,8 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), index_sample=(index_sample, "L U"),
                   mask=(mask, "L S"))
+    checks.required(q=q, k=k, v=v, index_sample=index_sample)
+    checks.floating(q=q, k=k, v=v)
     _check_choice(index_sample, u, mask, L=q.shape[1], S=k.shape[1])
     dtype = torch.promote_types(q.dtype, torch.float32)
     q, k, wide = q.to(dtype), k.to(dtype), v.to(dtype)
@@ -166,6 +164,7 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
 
 
 def _check_choice(index_sample: Tensor, u: int, mask: Tensor | None, L: int, S: int) -> None:
+    checks.counts(0, u=u)
     if not 1 <= u <= L:
         raise ValueError(f"u: expected 1 to L={L} chosen queries, got {u}")
     if torch.compiler.is_compiling():

@@ -39,6 +39,8 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, T: int, p: int, M: int, N: int = 1, released_patches: bool = False) -> None:
         super().__init__()
+        checks.counts(T=T, M=M, N=N)
+        checks.counts(-1, patch_len=p)
         if not 1 <= p <= T:
             raise ValueError(f"patch_len: expected 1 <= patch_len <= seq_len={T}, got {p}")
         self.T, self.p, self.P, self.N = T, p, T // p, N
@@ -49,7 +51,7 @@ class PatchEmbedding(nn.Module):
     @meaning("embed")
     def forward(self, x: Float[Tensor, "B N T"]) -> Float[Tensor, "B N L M"]:
         """Raises ValueError for another number of targets or steps."""
-        checks.shapes(x=(x, f"B {self.N} {self.T}"))
+        checks.real(self.value.weight.dtype, x=(x, f"B {self.N} {self.T}"))
         cut = x[..., self.first:self.first + self.P * self.p].unflatten(-1, (self.P, self.p))
         cut = step("patches", cut, axes="B N P p", eq="x cut into P pieces",
                    note="Neighbours in time, taken together.")
@@ -121,6 +123,7 @@ class TimeXer(nn.Module):
                  released_patches: bool = False, use_norm: bool = True) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
         if features not in FEATURES:
             raise ValueError(f"features: expected one of {list(FEATURES)}, got {features!r}")

@@ -33,8 +33,7 @@ class ChannelMask(nn.Module):
 
     def __init__(self, T: int, *, sharpened: bool = False, keep_self: bool = True) -> None:
         super().__init__()
-        if T < 1:
-            raise ValueError(f"T: expected at least 1 step, got {T}")
+        checks.counts(T=T)
         self.T, self.sharpened, self.keep_self = T, sharpened, keep_self
         self.A = nn.Parameter(torch.randn(T // 2 + 1, T // 2 + 1))
 

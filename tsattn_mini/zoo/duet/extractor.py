@@ -22,6 +22,7 @@ class RevIN(nn.Module):
 
     def __init__(self, V: int, detach: bool = False) -> None:
         super().__init__()
+        checks.counts(V=V)
         self.weight, self.bias = nn.Parameter(torch.ones(V)), nn.Parameter(torch.zeros(V))
         self.detach = detach
 
@@ -29,6 +30,9 @@ class RevIN(nn.Module):
     def forward(self, x: Float[Tensor, "B T V"]
                 ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
         """x' ⊙ w + b, and the μ and σ that were taken away."""
+        checks.shapes(x=(x, f"B T {len(self.weight)}"))
+        checks.required(x=x)
+        checks.floating(self.weight.dtype, x=x)
         x_norm, mu, sigma = stationarize(x, self.detach)
         x_affine = step("x_affine", x_norm * self.weight + self.bias, axes="B T V", eq="x' ⊙ w + b",
                         note="What the extractors see: no level and no scale but the learned ones.")
@@ -77,6 +81,7 @@ class TemporalClusters(nn.Module):
                  per_variable: bool = True, detach: bool = False, **switches: bool | float) -> None:
         super().__init__()
         check_kernel(kernel)
+        checks.counts(M=M)
         self.router = Router(T, N, k, hidden, **switches)
         self.experts = nn.ModuleList(PatternExtractor(T, M) for _ in range(N))
         self.revin = RevIN(V, detach)

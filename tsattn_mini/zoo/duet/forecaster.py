@@ -66,6 +66,7 @@ class DUET(nn.Module):
                  keep_self: bool = True, **router: Any) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         if calendar not in (None, "fixed", "learned"):
             raise ValueError(f"calendar: expected None, 'fixed' or 'learned', got {calendar!r}")
         self.seq_len, self.V, self.marks, self.sample_in_eval = seq_len, V, marks, sample_in_eval

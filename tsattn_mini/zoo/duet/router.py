@@ -67,9 +67,8 @@ class Router(nn.Module):
     def __init__(self, T: int, N: int, k: int, hidden: int = 256, *, mix_in_eval: bool = True,
                  one_scale: bool = True, eps: float = 0.0) -> None:
         super().__init__()
-        for name, size in {"T": T, "N": N, "hidden": hidden}.items():
-            if type(size) is not int or size < 1:
-                raise ValueError(f"{name}: expected at least 1, got {size!r}")
+        checks.counts(T=T, N=N, hidden=hidden)
+        checks.number(eps=eps)
         if type(k) is not int or not 1 <= k <= N:
             raise ValueError(f"k: expected 1 to N={N} experts, got {k!r}")
         if not 0 <= eps < 1:
