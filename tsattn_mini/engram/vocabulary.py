@@ -28,6 +28,8 @@ def compress_text(text: str, raw: str | None = None) -> str:
     Args:
         raw: the tokenizer's own name of the token, such as `"<0xE3>"`; taken instead of a text with U+FFFD, since
             all undecodable pieces look alike as text.
+    Raises:
+        ValueError: something that is no text.
 
     >>> compress_text(" Ápple"), compress_text("APPLE")
     ('apple', 'apple')
