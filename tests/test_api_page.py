@@ -68,6 +68,7 @@ CASES = {
     "One line.": "One line.",
     "A.\n\n>>> 1 + 1\n2\n\nB.": "A.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nB.",
     "A.\n\n    y = x\n    z = y\n\nB.": "A.\n\n```text\ny = x\nz = y\n```\n\nB.",
+    "A.\n\nmax   S / max S\nnone  S": "A.\n\n```text\nmax   S / max S\nnone  S\n```",
     "A.\nRaises:\n    ValueError: when\n        wrong.": "A.\n\n**Raises**\n\n- `ValueError`: when\n  wrong.\n",
     "Args:\n    x, y: two.\n    **z: more.\nB.": "\n**Arguments**\n\n- `x`, `y`: two.\n- `**z`: more.\n\nB.",
 }

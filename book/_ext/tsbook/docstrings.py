@@ -1,7 +1,8 @@
 """Docstrings as Markdown.
 
 A docstring of the package is Markdown already, but for three things: the headings `Args:`, `Attributes:`, `Raises:` and
-`Warns:` with an indented `name: text` below them, examples that begin with `>>>`, and formulas set off by four spaces.
+`Warns:` with an indented `name: text` below them, examples that begin with `>>>`, and formulas set off by four spaces
+or aligned by several.
 """
 
 import re
@@ -9,7 +10,7 @@ from textwrap import dedent
 
 HEADINGS = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises", "Warns": "Warns"}
 HEADING = re.compile(rf"({'|'.join(HEADINGS)}):$")
-EXAMPLE, INDENTED = re.compile(r"\s*>>> "), re.compile(r"    +\S")
+EXAMPLE, INDENTED, ALIGNED = re.compile(r"\s*>>> "), re.compile(r"    +\S"), re.compile(r"\S {2,}\S")
 
 
 def markdown(doc):
@@ -26,6 +27,10 @@ def markdown(doc):
         elif INDENTED.match(lines[0]) and not (made and made[-1]):
             block = taken(lines, lambda line: line.startswith("    ") or not line)
             made += ["```text", *dedent("\n".join(block)).strip().splitlines(), "```", ""]
+            del lines[:len(block)]
+        elif any(map(ALIGNED.search, taken(lines, bool))):
+            block = taken(lines, bool)
+            made += ["```text", *block, "```"]
             del lines[:len(block)]
         else:
             made.append(lines.pop(0))
