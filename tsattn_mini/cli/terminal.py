@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
-    """`text` in a colour of `COLOURS`, on a terminal that shows colours and unless NO_COLOR is set."""
+    """`text` in a colour of `COLOURS`, on a terminal that shows colours and unless `NO_COLOR` is set."""
     stream = stream or sys.stdout
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
     return text if plain else f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
