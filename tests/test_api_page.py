@@ -54,8 +54,8 @@ def test_axes_stand_in_double_quotes(built):
 
 
 def test_the_page_says_what_the_command_line_says(built):
-    said = subprocess.run([sys.executable, "-m", "tsattn_mini", "quiz", "--help"], capture_output=True, text=True,
-                          check=True, env={**api.SETTING, "PYTHONPATH": str(ROOT)}).stdout
+    said = subprocess.run([sys.executable, "-m", "tsattn_mini", "quiz", "--help"], capture_output=True,
+                          encoding="utf8", check=True, env={**api.SETTING, "PYTHONPATH": str(ROOT)}).stdout
     assert said.strip() in unescape(re.sub("<[^>]+>", "", built["cli"]))
 
 
