@@ -212,7 +212,7 @@ def test_the_first_step_starts_the_clock_and_the_plan_is_a_minute_a_slide(presen
 def test_a_light_follows_the_pointer_of_either_window(present):
     page = present(2)
     view = speaker(page)
-    dot, box = page.locator(".ts-laser"), page.locator("main.reveal").bounding_box()
+    dot, box = page.locator(".ts-laser"), page.locator("main > .reveal").bounding_box()
     page.keyboard.press("l")
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2)
     middle = dot.bounding_box()
@@ -257,6 +257,6 @@ def test_the_keys_are_listed_and_nothing_is_told_by_colour_or_motion_alone(prese
     page.keyboard.press("l")
     page.mouse.move(400, 300)
     assert page.evaluate("getComputedStyle(document.querySelector('.ts-laser')).outlineStyle") == "solid"
-    moving = "getComputedStyle(document.querySelector('main.reveal > .slides')).transitionDuration"
+    moving = "getComputedStyle(document.querySelector('main > .reveal > .slides')).transitionDuration"
     assert page.evaluate(moving) in ("0s", "")
     assert page.evaluate(AT) == 2
