@@ -30,6 +30,9 @@ def weights(attend: Callable[..., Tensor], q: Float[Tensor, "L E"], k: Float[Ten
 
     The values are the identity, so every query takes home its own row of A. `handles` go to `attend`.
 
+    Raises:
+        ValueError: shapes that do not fit, and what `attend` refuses.
+
     >>> from tsattn_mini.attention import causal, scaled_dot_product
     >>> weights(scaled_dot_product, counting(2, 1), counting(2, 1), mask=causal(2)).float()
     tensor([[1.0000, 0.0000],

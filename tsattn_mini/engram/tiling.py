@@ -30,6 +30,9 @@ def tiling(K: int | Int64[Tensor, ""], D: int | Int64[Tensor, ""], N: int | Int6
 def coverage(reads: Bool[Tensor, "taps tokens"]) -> Int64[Tensor, "3"]:
     """How many tokens are read, how many before the last one read are not, and how many more than once.
 
+    Raises:
+        ValueError: `reads` that is no table of True and False, or empty.
+
     >>> coverage(tiling(K=2, D=3, N=2)).tolist()  # 4 tokens read, 1 left out, none twice
     [4, 1, 0]
     """

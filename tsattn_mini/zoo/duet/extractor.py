@@ -29,7 +29,11 @@ class RevIN(nn.Module):
     @meaning("save statistics")
     def forward(self, x: Float[Tensor, "B T V"]
                 ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
-        """x' ⊙ w + b, and the μ and σ that were taken away."""
+        """x' ⊙ w + b, and the μ and σ that were taken away.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what `stationarize` refuses.
+        """
         checks.shapes(x=(x, f"B T {len(self.weight)}"))
         checks.required(x=x)
         checks.floating(self.weight.dtype, x=x)
