@@ -31,7 +31,7 @@ def coverage(reads: Bool[Tensor, "taps tokens"]) -> Int64[Tensor, "3"]:
     """How many tokens are read, how many before the last one read are not, and how many more than once.
 
     Raises:
-        ValueError: `reads` that is no table of True and False, or empty.
+        ValueError: `reads` that is no table, or an empty one.
 
     >>> coverage(tiling(K=2, D=3, N=2)).tolist()  # 4 tokens read, 1 left out, none twice
     [4, 1, 0]
