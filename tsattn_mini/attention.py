@@ -23,7 +23,8 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     `mask` is True where a query must not see a key (the opposite of torch's own convention).
 
     Raises:
-        ValueError: shapes that do not fit, integers, mixed dtypes, or entries that are not finite.
+        ValueError: shapes that do not fit, integers, mixed dtypes, entries that are not finite, or products that leave
+            the number range; in half precision they are taken in float32.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key.
 
@@ -37,9 +38,11 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     checks.required(q=q, k=k, v=v)
     checks.floating(q=q, k=k, v=v)
     checks.finite(q=q, k=k, v=v)
-    QK = step("QK", einsum("blhe,bshe->bhls", q, by_head(k)), axes="B H L S", eq="Q Kᵀ",
+    dtype = torch.promote_types(q.dtype, torch.float32)
+    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every query meets every key: one dot product per pair.")
-    return mix(QK / q.shape[-1] ** 0.5, v, mask, eq="Q Kᵀ / √E")
+    checks.overflow("q, k", QK)
+    return mix(QK / q.shape[-1] ** 0.5, v.to(dtype), mask, eq="Q Kᵀ / √E").to(v.dtype)
 
 
 def by_head(k: Float[Tensor, "B S H E"]) -> Float[Tensor, "B S H E"]:

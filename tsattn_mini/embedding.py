@@ -162,5 +162,6 @@ class DataEmbedding(nn.Module):
             table = sinusoids(x.shape[1], h.shape[-1], torch.promote_types(h.dtype, torch.float32)).to(h)
             h = h + step("position", table[None], axes="1 L M", eq="sin(t ω), cos(t ω)",
                          note="Where in the window it stands.")
+        checks.overflow("x", h)
         eq = "token + time + position" if self.position else "token + time"
         return step("h", h, axes="B L M", eq=eq, note="What the layers read.")

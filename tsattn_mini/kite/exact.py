@@ -265,6 +265,9 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     """
     _check_kind(kind)
     _check_state(y, s)
+    wide = torch.promote_types(y.dtype, torch.float32)
+    if y.dtype != wide:  # half precision has no tail of a normal
+        return exponential_velocity(y.to(wide), s.to(wide), kind).to(y.dtype)
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
