@@ -1,8 +1,9 @@
-"""What a page of the book may do, told to the browser: run the book's own scripts, and ask its own host alone.
+"""What the pages of the book need of a browser: to run the book's own scripts, and to ask their own host alone.
 
-Every page carries `POLICY` as a meta element, so that it holds on the disk as well as on a host. It allows no inline
-script, hence scripts that Sphinx and the theme write into the page move to `ts/inline/`, one file for each text. Their
-elements stay where they were, and still run before the page is drawn.
+A host says so in a header, `POLICY`, which stands in `how_to` and under which the tests go through the book. It allows
+no inline script, hence scripts that Sphinx and the theme write into the page move to `ts/inline/`, one file for each
+text. Their elements stay where they were, and still run before the page is drawn. The pages themselves carry no policy:
+on the disk it would stop none but the reader's own tools.
 """
 
 import re
@@ -19,12 +20,9 @@ RULES = {
     **dict.fromkeys(("frame-src", "worker-src", "object-src", "media-src", "manifest-src"), "'none'"),
     "form-action": "'self'",  # the search field
     "base-uri": "'none'",
+    "frame-ancestors": "'self'",  # who may show a page in a frame
 }
 POLICY = "; ".join(f"{name} {sources}" for name, sources in RULES.items())
-HEADER = f"{POLICY}; frame-ancestors 'self'"  # what a host sends; a meta element cannot say who may frame a page
-META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-OLD_META = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
-CHARSET = re.compile(r"<meta charset=[^>]*>\n?")
 INLINE = re.compile(r"<script((?:\s[^>]*)?)>(.*?)</script>", re.S)
 IDLE = re.compile(r"""\s(?:src|type)\s*=""")  # a script from a file, or data that does not run
 NOT_PAGES = "_static/*.html"  # the theme's templates, which Sphinx copies with its scripts
@@ -40,28 +38,21 @@ def body_of(script):
     return getattr(script, "attributes", {}).get("body") or ""
 
 
-def protect_pages(app, exception):
+def move_scripts(app, exception):
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
     for template in out.glob(NOT_PAGES):
         template.unlink()
     for page in out.rglob("*.html"):
-        protect(page, out)
+        move(page, out)
 
 
-def protect(page, out):
-    """Give a page below the folder `out` its policy, and its inline scripts files.
-
-    Raises:
-        ValueError: when the page names no character set, beside which the policy stands.
-    """
+def move(page, out):
+    """Give the inline scripts of a page below the folder `out` files."""
     text = page.read_text("utf8")
     up = "../" * (len(page.relative_to(out).parts) - 1)
-    whole, met = CHARSET.subn(lambda found: f"{found[0].rstrip()}\n{META}\n", OLD_META.sub("", text), count=1)
-    if not met:
-        raise ValueError(f"{page}: expected a <meta charset=…>, got none")
-    whole = INLINE.sub(lambda found: found[0] if IDLE.search(found[1]) else beside(found, out, up), whole)
+    whole = INLINE.sub(lambda found: found[0] if IDLE.search(found[1]) else beside(found, out, up), text)
     if whole != text:
         page.write_text(whole, "utf8")
 
@@ -76,4 +67,4 @@ def beside(found, out, up):
 
 def setup(app):
     app.connect("html-page-context", drop_page_names, priority=990)
-    app.connect("build-finished", protect_pages, priority=990)  # when all pages are written
+    app.connect("build-finished", move_scripts, priority=990)  # when all pages are written
