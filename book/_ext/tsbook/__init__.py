@@ -27,4 +27,4 @@ PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossar
 def setup(app):
     for part in PARTS:
         part.setup(app)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

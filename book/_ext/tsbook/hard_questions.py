@@ -4,10 +4,19 @@ import json
 import re
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.util.docutils import ReferenceRole
+
 from tsbook import notebooks, talk_entries
 
 LESSON = re.compile(r"lessons/(\d\d)_")
-PLACE = "<a class='reference internal' href='#{at}'>{title}</a>"
+
+
+class Place(ReferenceRole):
+    """The title of a section of this page, as a link to it; no word of it is a link to the glossary."""
+
+    def run(self):
+        return [nodes.reference(self.rawtext, self.title, refuri=f"#{self.target}", internal=True)], []
 
 
 def notes(root, number, notebook):
@@ -17,7 +26,7 @@ def notes(root, number, notebook):
     parts = [f"**{say['questions'].format(count=len(asked))}**"]
     for one in asked:
         title = notebooks.heading(notebooks.section(notebook, one.at)[0])[1]
-        parts.append(f"*“{one.ask}”* {one.answer.strip()} {say['shown']} {PLACE.format(at=one.at, title=title)}.")
+        parts.append(f"*“{one.ask}”* {one.answer.strip()} {say['shown']} {{place}}`{title} <{one.at}>`.")
     return {"cell_type": "markdown", "id": f"c{number}-hard-questions", "metadata": {"tags": ["notes"]},
             "source": "\n\n".join(parts)}
 
@@ -35,4 +44,5 @@ def append(app, docname, content):
 
 
 def setup(app):
+    app.add_role("place", Place())
     app.connect("source-read", append, priority=300)

@@ -20,6 +20,7 @@ REDIRECT = """<!doctype html>
 MISNAMED = ' aria-label="Toggle hidden content"'
 FOLD = re.compile(r'<p class="collapsed (admonition-title)">(.*?)</p>\s*<p class="expanded \1">.*?</p>')
 NO_HEADING = re.compile(r"<th[^>]*>(?:<p></p>)?</th>")
+PARENT = re.compile(r"(<a [^>]*>([^<]*)</a>\s*<details[^>]*>\s*)<summary>")
 CHATTY = ("_static/scripts/pydata-sphinx-theme.js", "_static/scripts/sphinx-book-theme.js", "search.html")
 
 
@@ -42,6 +43,17 @@ def leave_corners_empty(app, pagename, templatename, context, doctree):
     """The empty corner of a table heads nothing, so it is a cell: a heading without words is read out as one."""
     if "body" in context:
         context["body"] = NO_HEADING.sub("<td></td>", context["body"])
+
+
+def name_branches(app, pagename, templatename, context, doctree):
+    """The arrow that opens a branch of the contents says which; alone it has no name."""
+    plain = context.get("generate_toctree_html")
+
+    def named(*kinds, **options):
+        return PARENT.sub(r'\1<summary aria-label="\2">', str(plain(*kinds, **options)))
+
+    if plain:
+        context["generate_toctree_html"] = named
 
 
 def write_front_door(app, exception):
@@ -67,5 +79,6 @@ def setup(app):
     app.connect("html-page-context", drop_inline_handlers, priority=900)
     app.connect("html-page-context", name_folds_by_their_words)
     app.connect("html-page-context", leave_corners_empty)
+    app.connect("html-page-context", name_branches, priority=900)
     app.connect("build-finished", write_front_door, priority=900)
     app.connect("build-finished", hush_theme_scripts, priority=900)
