@@ -33,15 +33,16 @@ PAINTED = """() => {
   for (const el of document.querySelectorAll("body *:not(mjx-container *)")) {
     for (const part of ["::before", "::after"]) {
       const said = getComputedStyle(el, part).content, words = said.startsWith('"') ? said.slice(1, -1) : "";
+      if (!/[\\p{L}\\p{N}]/u.test(words)) continue;
       const name = [el.textContent, el.ariaLabel, el.title, el.querySelector("title")?.textContent].join(" ");
-      if (/[\\p{L}\\p{N}]/u.test(words) && !name.includes(words)) found.push([el.outerHTML.slice(0, 80), words]);
+      if (!name.includes(words)) found.push([el.outerHTML.slice(0, 80), words]);
     }
   }
   return found;
 }"""
 # Text that only a style sheet hides: without one it is there, twice or too early.
 COVERED = """() => {
-  const found = [], texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const found = [], texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const el = texts.currentNode.parentElement, range = document.createRange();
     if (!texts.currentNode.data.trim() || el.closest(`script, style, template, noscript, [hidden], dialog, title,
@@ -52,8 +53,8 @@ COVERED = """() => {
   }
   return found;
 }"""
-# Selector and text of what shows on a pointer, on a click, step by step: said once, and no more.
-LATER = {".headerlink": 'class="headerlink"', ".dropdown-menu": "dropdown-menu", "[data-about]": "data-about="}
+# Selector and text of what shows on a pointer and step by step: said once, and no more.
+LATER = {".headerlink": 'class="headerlink"', "[data-about]": "data-about="}
 # Pairs of neighbours of which the later one stands above the earlier, and not in a column to its right.
 ORDER = """() => {
   const parts = "h1, h2, h3, p, li, pre, table, figure, label, fieldset, [data-explorer], [data-question], .ts-shown";
