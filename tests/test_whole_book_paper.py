@@ -1,4 +1,4 @@
-"""A lesson on A4: nothing on it would have to be scrolled, and nothing stands beyond the edge."""
+"""A lesson on A4: its title stands above it, nothing would have to be scrolled, nothing stands beyond the edge."""
 
 import pytest
 
@@ -15,11 +15,12 @@ CLIPPED = """() => [...document.querySelectorAll("article *:not(mjx-container *)
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_nothing_is_clipped_on_paper(browser, served, name):
+def test_the_title_is_there_and_nothing_is_clipped(browser, served, name):
     page = browser.new_page(viewport={"width": WIDTH, "height": 1000})
     page.goto(served + name)
     page.evaluate(READY)
     page.emulate_media(media="print")
     assert page.locator("article pre, article .ts-explorer, article div.math").count() > 30
+    assert page.locator("article h1").is_visible()
     assert page.evaluate(CLIPPED) == []
     page.close()
