@@ -92,7 +92,9 @@ def test_notes_and_the_questions_that_people_ask_stand_beside_their_slide(presen
     view.wait_for_function(f"() => {SHOWN} === {TALK}.slides.length")
     hard = yaml.safe_load((ROOT / "book/talks/09.yaml").read_text("utf8"))["questions"]
     assert [text.partition("”")[0] for text in asked.all_inner_texts()] == [f"“{one['ask']}" for one in hard]
-    assert asked.first.locator("a").get_attribute("target") == "_blank"
+    place = asked.first.locator("a").last
+    assert place.get_attribute("target") == "_blank"
+    assert place.evaluate("link => link.href").endswith(f"{KGC}#one-pair-two-scores")
 
 
 def test_an_answer_is_a_step_in_both_windows(present):
