@@ -113,7 +113,7 @@ class AttentionLayer(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(M, M) for _ in range(4))
 
     def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"],
-                **handles: Tensor | None) -> Float[Tensor, "B L M"]:
+                **handles: Tensor | int | None) -> Float[Tensor, "B L M"]:
         """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice.
 
         Raises:

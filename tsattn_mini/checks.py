@@ -131,7 +131,7 @@ def real(like: torch.dtype | None = None, **arguments: tuple[Tensor, str]) -> No
     finite(**given)
 
 
-def number(**arguments: float | Tensor) -> None:
+def number(**arguments: int | float | Tensor) -> None:
     """Check that each is one finite number; a tensor of no axes is one, True and False are none.
 
     Raises:
@@ -148,7 +148,7 @@ def number(**arguments: float | Tensor) -> None:
             raise ValueError(f"{name}: expected a finite number, got {scalar(x)}")
 
 
-def scalar(x: float | Tensor) -> float:
+def scalar(x: int | float | Tensor) -> float:
     """A number as Python's own, also where it is a tensor that takes part in a gradient."""
     return x.item() if isinstance(x, Tensor) else float(x)
 
