@@ -36,7 +36,7 @@ def test_a_page_is_quiet_and_fits_its_window_by_day_and_by_night(visit, site, na
         page.wait_for_url("**/book/index.html")
     for scheme, sizes in ((first, [WIDE, NARROW, ENLARGED]), (other, [NARROW, WIDE])):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
+        page.wait_for_function(f"() => document.documentElement.dataset.theme === '{scheme}'")
         assert page.evaluate(SCHEME) == scheme
         for width, height in sizes:
             page.set_viewport_size({"width": width, "height": height})
