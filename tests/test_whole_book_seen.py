@@ -9,6 +9,7 @@ from whole_book import names
 
 pytestmark = pytest.mark.browser
 TALK = "lessons/05_destationary_attention.html?talk"
+CODE = "lessons/02_handles.html"  # the colours of code are the same everywhere, and most of what axe would look at
 READY = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.promise,
   ...[...document.querySelectorAll("[data-explorer]")].map(el => el.explorer.ready)])"""
 UNFOLD = "() => { for (const fold of document.querySelectorAll('main details')) fold.open = true; }"
@@ -88,13 +89,14 @@ def test_a_page_with_all_of_it_open_can_be_used_by_everybody(browser, served, na
         ask(explorer, OPEN)
     for question in page.locator("[data-question]").all()[:3]:
         assert ask(question, ANSWER)
-    assert violations(page) == []
+    skip = () if name == CODE else ("pre",)
+    assert violations(page, skip=skip) == []
     assert page.evaluate(PAINTED) == []
     assert page.evaluate(COVERED.replace("LATER", ", ".join(LATER))) == []
     assert page.evaluate(UNLABELLED) == []
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.set_viewport_size({"width": 390, "height": 800})
-    assert violations(page, *BY_COLOUR, *BY_WIDTH) == []
+    assert violations(page, *BY_COLOUR, *BY_WIDTH, skip=skip) == []
     assert page.evaluate(FIRST).startswith("Skip to main content")
     page.close()
 
