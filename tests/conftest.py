@@ -2,12 +2,9 @@
 
 import os
 
-import as_run
-import hypothesis
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
-from tsbook.policy import POLICY
 
 from tsattn_mini.explore import Explorer
 
@@ -15,17 +12,6 @@ from tsattn_mini.explore import Explorer
 def pytest_configure():
     """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    hypothesis.settings.register_profile("book", derandomize=True, deadline=None, print_blob=False)
-    hypothesis.settings.load_profile("book")
-
-
-def pytest_addoption(parser):
-    parser.addoption("--as-run", action="store_true", help=as_run.__doc__)
-
-
-def pytest_collection_modifyitems(config, items):
-    if config.getoption("--as-run"):
-        as_run.play(items)
 
 
 @pytest.fixture(scope="session")
@@ -45,8 +31,8 @@ def book():
 
 @pytest.fixture(scope="session")
 def served(book):
-    """The book's address on a quiet web server, which sends the policy that `how_to` gives to hosts."""
-    with quiet_server(book, POLICY) as address:
+    """The book's address on a quiet web server."""
+    with quiet_server(book) as address:
         yield address
 
 
