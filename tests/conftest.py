@@ -2,6 +2,7 @@
 
 import os
 
+import hypothesis
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
@@ -12,6 +13,8 @@ from tsattn_mini.explore import Explorer
 def pytest_configure():
     """Two workers on two cores: torch in more than one thread spends most of its time waiting, in kernels too."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    hypothesis.settings.register_profile("book", derandomize=True, deadline=None, print_blob=False)
+    hypothesis.settings.load_profile("book")
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +64,7 @@ def visit(browser, site):
     assert problems == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def no_graphs():
     """Explorers without their graphs: what they show comes from torch, and no export is waited for."""
     with pytest.MonkeyPatch.context() as patch:

@@ -78,6 +78,8 @@ def test_times_that_leave_something_open(rows, match):
 @pytest.mark.parametrize(("text", "match"), [
     ("", "^my.csv: the file is empty: expected a header and rows of values$"),
     (" \n\n", "^my.csv: the file is empty"),
+    ("\v,\v\x85\n,", "^my.csv: the file is empty"),
+    ("a" * 200_000, "^my.csv: row 1: the first row cannot be cut into cells at ',': say sep="),
     ("date,x\n", "^my.csv: expected rows of values below the header, got the names 'date, x' alone$"),
     ("date,x\n,\n", "^my.csv: expected rows of values below the header"),
     ("x,y\n1.5,2\n3,4\n", r"^my.csv: row 2: no column holds times \('x', 'y'\): say date='…'.*freq='h' to count"),
@@ -123,16 +125,22 @@ def test_a_late_row_beyond_the_first_part_is_named():
     ({"freq": "MS"}, "^my.csv: row 3: the time 2024-01-02 00:00:00 is no step of freq='MS'.*own step is 'D'"),
     ({"freq": "W-SUN"}, "^my.csv: row 2: the time 2024-01-01 00:00:00 is no step of freq='W-SUN'"),
     ({"encoding": "ascii64"}, "^encoding: expected one that Python knows, like 'gb18030', got 'ascii64'$"),
+    ({"encoding": "hex"}, "^encoding: expected one that Python knows, like 'gb18030', got 'hex'$"),
+    ({"encoding": "undefined"}, "^encoding: expected one that Python knows, like 'gb18030', got 'undefined'$"),
     ({"encoding": "utf-16"}, "^my.csv: encoding: expected one that reads the file, got 'utf-16'"),
 ])
 def test_an_argument_that_does_not_fit(arguments, match):
     refused(ROWS.format("3,4"), match, **arguments)
 
 
-def test_a_path_that_leads_nowhere(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"^path: expected a CSV file, but there is no '.*none.csv'$"):
-        read_csv(tmp_path / "none.csv")
-    with pytest.raises(IsADirectoryError, match=r"^path: expected a CSV file, got the folder"):
-        read_csv(tmp_path)
+def test_a_path_that_leads_nowhere_is_named_whole(tmp_path):
+    deep = tmp_path.joinpath(*["a folder of a folder"] * 8)
+    deep.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError) as caught:
+        read_csv(deep / "none.csv")
+    assert str(caught.value) == f"path: expected a CSV file, but there is no {str(deep / 'none.csv')!r}"
+    with pytest.raises(IsADirectoryError) as caught:
+        read_csv(deep)
+    assert str(caught.value) == f"path: expected a CSV file, got the folder {str(deep)!r}"
     with pytest.raises(ValueError, match=r"^path: expected a file on this computer, got 'https://a.o"):
         read_csv("https://a.org/b.csv")

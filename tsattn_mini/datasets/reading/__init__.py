@@ -1,8 +1,8 @@
 """`read_csv`: anybody's CSV as a `Series`. What is found is told, what is doubtful asked, nothing filled silently."""
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -81,8 +81,8 @@ def _check(path: str | Path, sep: str | None, decimal: str | None, missing: str,
     if decimal not in {None, ".", ","}:
         raise ValueError(f"decimal: expected '.' or ',', got {decimal!r}")
     try:
-        codecs.lookup(encoding or "utf-8")
-    except LookupError:
+        "".encode(encoding or "utf-8")
+    except (LookupError, ValueError):
         raise ValueError(f"encoding: expected one that Python knows, like 'gb18030', got {encoding!r}") from None
     if missing not in filling.RULES:
         raise ValueError(f"missing: expected one of {[*filling.RULES]}, got {missing!r}")
@@ -95,22 +95,23 @@ def _read(found: layout.Layout, times: list[int], places: list[int], decimal: st
     clock = Times(" ".join(names[place] for place in times), file, date_format)
     values = [Column(names[place], file) for place in places]
     kept, blank, end = [], 0, 0
-    for part, rows in _parts(found, times, places):
-        full = ~_blank(part[[*times, *places]])
-        if full.any():
-            end = int(rows[full][-1])
-        if times:
-            blank += int((~full).sum())
-            part, rows = part[full], rows[full]
-        if not len(rows):
-            continue
-        if times:
-            clock.add((part[times[0]] if len(times) == 1 else part[times].agg(" ".join, axis=1)).to_numpy(), rows)
-        texts = {column.name: part[place].to_numpy() for column, place in zip(values, places, strict=True)}
-        decimal = decimal or decimal_sign(texts, rows, file, found.sep)
-        for column in values:
-            column.add(texts[column.name], rows, decimal or ".")
-        kept.append(rows)
+    with closing(_parts(found, times, places)) as parts:
+        for part, rows in parts:
+            full = ~_blank(part[[*times, *places]])
+            if full.any():
+                end = int(rows[full][-1])
+            if times:
+                blank += int((~full).sum())
+                part, rows = part[full], rows[full]
+            if not len(rows):
+                continue
+            if times:
+                clock.add((part[times[0]] if len(times) == 1 else part[times].agg(" ".join, axis=1)).to_numpy(), rows)
+            texts = {column.name: part[place].to_numpy() for column, place in zip(values, places, strict=True)}
+            decimal = decimal or decimal_sign(texts, rows, file, found.sep)
+            for column in values:
+                column.add(texts[column.name], rows, decimal or ".")
+            kept.append(rows)
     rows = np.concatenate(kept)
     rows = rows[rows <= end]  # without a column of times, a blank row is missing, unless it ends the file
     index, notes = clock.finish() if times else (None, [])

@@ -82,12 +82,15 @@ def find(path: Path, sep: str | None, encoding: str | None) -> Layout:
             sample = text.read(SAMPLE)
     except UnicodeError as error:
         raise fault(file, f"encoding: expected one that reads the file, got {encoding!r} ({error})") from None
-    if not sample.strip(" \t\r\n,;|\"" + (sep or "")):
+    if all(sign.isspace() or sign in ",;|\"" + (sep or "") for sign in sample):
         raise fault(file, "the file is empty: expected a header and rows of values")
     if len(sample) == SAMPLE:
         sample = sample[:max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
     sep = sep or _delimiter(sample)
     records = _records(sample, sep)
+    if not any(_filled(record) for _, record in records):
+        raise fault(file, f"the first row cannot be cut into cells at {shown(sep)}: say sep=, or check that it is a CSV "
+                          "file", 1)
     width = _width(records)
     above = next(i for i, (_, record) in enumerate(records) if _filled(record) and (len(record) > 1 or width == 1))
     skip, rows = records[above][0], [record for _, record in records[above:]]
@@ -109,9 +112,9 @@ def find(path: Path, sep: str | None, encoding: str | None) -> Layout:
 
 def _packed(path: Path) -> bool:
     if path.is_dir():
-        raise IsADirectoryError(f"path: expected a CSV file, got the folder {shown(str(path), 80)}")
+        raise IsADirectoryError(f"path: expected a CSV file, got the folder {str(path)!r}")
     if not path.exists():
-        raise FileNotFoundError(f"path: expected a CSV file, but there is no {shown(str(path), 80)}")
+        raise FileNotFoundError(f"path: expected a CSV file, but there is no {str(path)!r}")
     with path.open("rb") as raw:
         head = raw.read(4)
     if head[:4] == b"PK\x03\x04":
@@ -175,7 +178,7 @@ def _records(sample: str, sep: str) -> list[tuple[int, list[str]]]:
             records.append((begin, record))
             begin = reader.line_num
     except csv.Error:
-        return records or [(0, [])]
+        pass  # the rows before are enough to tell
     return records
 
 
@@ -192,7 +195,7 @@ def _delimiter(sample: str) -> str:
     best, most = ",", 0.5
     for sep in DELIMITERS:
         widths = [len(record) for _, record in _records(sample, sep) if _filled(record)]
-        width, count = Counter(widths).most_common(1)[0]
+        width, count = Counter(widths or [0]).most_common(1)[0]
         if width > 1 and count / len(widths) > most:
             best, most = sep, count / len(widths)
     return best
