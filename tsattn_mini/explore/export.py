@@ -16,6 +16,7 @@ import onnxruntime
 import torch
 from torch import Tensor, nn
 
+from tsattn_mini.explore.exporting import once
 from tsattn_mini.trace import record
 
 PARITY = 1e-5  # largest difference between graph and module, as a share of the array's largest number
@@ -57,7 +58,7 @@ def export(fn: Callable, tensors: Mapping[str, Tensor], options: Mapping[str, st
     """
     graph = _Graph(fn, list(tensors), options, shown)
     try:
-        with _quiet():
+        with _quiet(), once():
             program = torch.onnx.export(graph, tuple(tensors.values()), dynamo=True, verbose=False, optimize=True,
                                         input_names=[f"in/{name}" for name in tensors], output_names=list(shown))
     except torch.onnx.OnnxExporterError as error:
