@@ -37,8 +37,8 @@ book: $(BUNDLE)
 test: style book
 	@echo "test: modules and golden arrays with every signature checked"
 	@$(BIN)/python -m pytest -q $(SHAPES) -n 2 -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
-	@echo "test: everything, lessons compared with their stored outputs"
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --nbval tests lessons
+	@echo "test: everything; the stored outputs of the lessons beside those of the book's own fresh run"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --as-run tests lessons
 
 style: $(INSTALLED)
 	@echo "test: style and spelling"

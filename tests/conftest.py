@@ -2,6 +2,7 @@
 
 import os
 
+import as_run
 import hypothesis
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
@@ -15,6 +16,15 @@ def pytest_configure():
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     hypothesis.settings.register_profile("book", derandomize=True, deadline=None, print_blob=False)
     hypothesis.settings.load_profile("book")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--as-run", action="store_true", help=as_run.__doc__)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--as-run"):
+        as_run.play(items)
 
 
 @pytest.fixture(scope="session")
