@@ -69,7 +69,7 @@ class Runs:
 
     def seconds(self, page):
         """How long `page` took last; a lesson that never ran may take longest."""
-        return self.last[page]["seconds"] if page in self.last else float("inf")
+        return self.last.get(page, {}).get("seconds", float("inf"))  # records of older builds say none
 
     def executed(self, notebook):
         """The code cells of the last run of `notebook`, with their outputs. Raises KeyError when there is none."""
