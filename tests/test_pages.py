@@ -1,4 +1,7 @@
-"""Every page of the built book, over http and from the disk: quiet, no wider than its window, live or still."""
+"""Every page of the built book, over http and from the disk: quiet, no wider than its window, live or still.
+
+Where the way a page came by changes nothing, one of the two is enough.
+"""
 
 import json
 
@@ -16,29 +19,45 @@ TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(el => {
   const { right, width } = el.getBoundingClientRect();
   return document.scrollingElement.scrollWidth > innerWidth && width && right > innerWidth;
 }).map(el => `${el.tagName}.${el.className}`).slice(0, 5)"""
+LESSONS = pages("data-explorer=")
+EVERY_KIND = sorted({pages(f'"kind":"{kind}"')[0]
+                     for kind in ("slider", "cells", "choice", "toggle", "tokens", "window")})
+from_the_disk = pytest.mark.parametrize("site", ["file"], indirect=True)
+SCHEME = "getComputedStyle(document.documentElement).getPropertyValue('--ts-scheme').trim()"
 SETTLED = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.promise,
   ...[...document.querySelectorAll("[data-explorer]")].map(el => el.explorer.ready)])"""
 
 
 @pytest.mark.parametrize("name", pages())
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_is_quiet_and_fits_its_window(visit, name, scheme):
-    sizes = [WIDE, NARROW, ENLARGED] if scheme == "light" else [NARROW, WIDE]
-    page = visit(name, *sizes[0], color_scheme=scheme)
+def test_a_page_is_quiet_and_fits_its_window_by_day_and_by_night(visit, site, name):
+    first, other = ("light", "dark") if site.startswith("http") else ("dark", "light")
+    page = visit(name, *WIDE, color_scheme=first)
     if name == "index.html":
         page.wait_for_url("**/book/index.html")
-    for width, height in sizes:
-        page.set_viewport_size({"width": width, "height": height})
-        page.evaluate(SETTLED)
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= width, page.evaluate(TOO_WIDE)
-    assert page.evaluate("document.documentElement.dataset.theme") == scheme
-    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ts-scheme').trim()") == scheme
+    for scheme, sizes in ((first, [WIDE, NARROW, ENLARGED]), (other, [NARROW, WIDE])):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(f"() => document.documentElement.dataset.theme === '{scheme}'")
+        assert page.evaluate(SCHEME) == scheme
+        for width, height in sizes:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(SETTLED)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width, page.evaluate(TOO_WIDE)
 
 
-@pytest.mark.parametrize("name", pages("data-explorer="))
-@pytest.mark.parametrize("missing", ["JavaScript", "WebAssembly", "DecompressionStream"])
+@from_the_disk
+@pytest.mark.parametrize("name", LESSONS)
+def test_without_a_script_the_picture_stands_still_and_says_so(visit, name):
+    stands_still(visit(name, java_script_enabled=False), name)
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+@pytest.mark.parametrize("missing", ["WebAssembly", "DecompressionStream"])
 def test_without_a_runtime_the_picture_stands_still_and_says_so(visit, name, missing):
-    page = visit(name, java_script_enabled=missing != "JavaScript", before=f"delete globalThis.{missing}")
+    stands_still(visit(name, before=f"delete globalThis.{missing}"), name)
+
+
+def stands_still(page, name):
+    """Every explorer of the page shows its first values and says why it does not move."""
     assert page.locator(".ts-explorer").count() == len(specs(name)) > 0
     for id, spec in specs(name).items():
         explorer = page.locator(f"[data-explorer='{id}']")
@@ -53,6 +72,7 @@ def test_without_a_runtime_the_picture_stands_still_and_says_so(visit, name, mis
             assert number(values[step["name"]].flat[0].item()) in plot.locator("svg").first.get_attribute("aria-label")
 
 
+@from_the_disk
 @pytest.mark.parametrize("name", [name for name in pages("data-question=") if "self_test" not in name])
 def test_every_answer_to_a_question_gets_its_own_words(visit, name):
     page = visit(name)

@@ -25,10 +25,16 @@ RUN = """async (el, states) => {
 
 
 @pytest.fixture(scope="module", params=pages("data-explorer="))
-def lesson(request):
-    """A lesson's page and, by id, the explorers its cells make."""
-    with made_by(request.param.removeprefix("lessons/").removesuffix(".html")) as made:
-        yield request.param, made
+def lesson(request, browser, served):
+    """A lesson's name, its page freshly opened, and by id the explorers its cells make."""
+    name, problems = request.param, []
+    with made_by(name.removeprefix("lessons/").removesuffix(".html")) as made:
+        context = browser.new_context()
+        page = watched(context, served, problems)
+        page.goto(served + name)
+        yield name, page, made
+        context.close()
+    assert problems == []
 
 
 def states(spec):
@@ -77,14 +83,21 @@ def sentence(input, draw):
             return text
 
 
-def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson, browser, served):
-    name, made = lesson
-    known, problems = specs(name), []
+def test_the_numbers_of_a_fresh_page_are_those_of_torch(lesson):
+    name, page, made = lesson
+    for id, spec in specs(name).items():
+        made[id].set(**{input["name"]: input["value"] for input in spec["inputs"]})
+        live = Live(page, spec)
+        for step, got in shown_arrays(live.state()["values"], spec).items():
+            assert apart(made[id].values[step], got) <= PARITY, f"{id}: {step}"
+        assert not live.faults(live.state(), {})
+
+
+def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson):
+    name, page, made = lesson
+    known = specs(name)
     assert made.keys() - known.keys() == SENT.get(name, set())
     assert known.keys() <= made.keys()
-    context = browser.new_context()
-    page = watched(context, served, problems)
-    page.goto(served + name)
     for id, spec in known.items():
         places = states(spec)
         graph = Graph(spec)
@@ -95,19 +108,3 @@ def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson, browser,
             for step, want in made[id].values.items():
                 for run, got in (("graph", graph(state)[step]), ("browser", shown[step])):
                     assert apart(want, got) <= PARITY, f"{id}: {step} of the {run} at {json.dumps(state)}"
-    context.close()
-    assert problems == []
-
-
-def test_the_numbers_of_a_fresh_page_are_those_of_torch(lesson, browser, served):
-    name, made = lesson
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(served + name)
-    for id, spec in specs(name).items():
-        made[id].set(**{input["name"]: input["value"] for input in spec["inputs"]})
-        live = Live(page, spec)
-        for step, got in shown_arrays(live.state()["values"], spec).items():
-            assert apart(made[id].values[step], got) <= PARITY, f"{id}: {step}"
-        assert not live.faults(live.state(), {})
-    context.close()

@@ -82,7 +82,7 @@ def present(browser, served):
         page = watched(contexts[-1], site, problems)
         page.goto(site + name + query)
         if "talk" in query:
-            page.wait_for_function(OPEN)
+            page.wait_for_function(f"() => {OPEN}")
         return page
 
     yield open_talk
@@ -98,7 +98,7 @@ def test_every_slide_fits_and_every_explorer_on_one_answers(present, name):
     assert page.evaluate(f"{OPEN}.talk.slides.map(({{ kind }}) => kind)") == [slide.kind for slide in slides]
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function(f"innerWidth === {width} && innerHeight === {height}")
+        page.wait_for_function(f"() => innerWidth === {width} && innerHeight === {height}")
         assert page.evaluate(FAULTS) == [], (width, height)
     assert page.evaluate(MOVE) == []
 
@@ -130,7 +130,8 @@ NOW = f"{OPEN}.talk.deck.getIndices().h + 1"
 def go(page, key, number):
     """Press a key of the talk and wait for the slide that it leads to."""
     page.keyboard.press(key)
-    page.wait_for_function(f"{NOW} === {number} && new URLSearchParams(location.search).get('talk') === '{number}'")
+    there = f"{NOW} === {number} && new URLSearchParams(location.search).get('talk') === '{number}'"
+    page.wait_for_function(f"() => {there}")
 
 
 @pytest.mark.parametrize("protocol", ["http", "file"])
@@ -141,12 +142,12 @@ def test_escape_leads_back_to_the_very_place_and_nothing_of_the_page_is_changed(
     assert page.evaluate("scrollY") > 1000
     before = page.evaluate(f"[{PLACE}, scrollY, document.querySelector('article').textContent]")
     page.keyboard.press("t")
-    page.wait_for_function(OPEN)
+    page.wait_for_function(f"() => {OPEN}")
     number = page.evaluate(NOW)
     assert plan(notebook(KGC))[number - 1].section == "a-row-of-zeros"
     go(page, "PageDown", number + 1)
     page.keyboard.press("Escape")
-    page.wait_for_function(LEFT)
+    page.wait_for_function(f"() => {LEFT}")
     assert page.evaluate(f"[{PLACE}, scrollY, document.querySelector('article').textContent]") == before
     assert "talk=" not in page.url
 
@@ -155,16 +156,16 @@ def test_reload_back_and_forward_find_the_slide_and_the_page(present):
     page = present(KGC, "?talk=4")
     go(page, "PageDown", 5)
     page.reload()
-    page.wait_for_function(f"{OPEN} && {NOW} === 5")
+    page.wait_for_function(f"() => {OPEN} && {NOW} === 5")
     page.keyboard.press("Escape")
-    page.wait_for_function(LEFT)
+    page.wait_for_function(f"() => {LEFT}")
     page.get_by_role("button", name="Present").click()
-    page.wait_for_function(OPEN)
+    page.wait_for_function(f"() => {OPEN}")
     number = page.evaluate(NOW)
     page.go_back()
-    page.wait_for_function(LEFT)
+    page.wait_for_function(f"() => {LEFT}")
     page.go_forward()
-    page.wait_for_function(f"{OPEN} && {NOW} === {number}")
+    page.wait_for_function(f"() => {OPEN} && {NOW} === {number}")
 
 
 @pytest.mark.parametrize(("query", "cell"), [
@@ -180,14 +181,15 @@ def test_a_state_in_the_address_survives_the_talk_and_shows_on_its_slide(present
     page = present(KGC, "")
     explorer = page.locator("[data-explorer=kgc]")
     explorer.evaluate("async (el) => { await el.explorer.ready; await el.explorer.set('delta', 0.001); }")
-    page.wait_for_function("location.search.includes('s=')")
+    page.wait_for_function("() => location.search.includes('s=')")
     page.keyboard.press("t")
-    page.wait_for_function(OPEN)
+    page.wait_for_function(f"() => {OPEN}")
     page.reload()
-    page.wait_for_function(OPEN)
-    page.wait_for_function("document.querySelector('.ts-talk [data-explorer=kgc]').explorer.inputs().delta === 0.001")
+    page.wait_for_function(f"() => {OPEN}")
+    kgc = "document.querySelector('.ts-talk [data-explorer=kgc]')"
+    page.wait_for_function(f"() => {kgc}.explorer.inputs().delta === 0.001")
     page.keyboard.press("Escape")
-    page.wait_for_function(LEFT)
+    page.wait_for_function(f"() => {LEFT}")
     assert "s=" in page.url
 
 
@@ -212,7 +214,7 @@ def test_a_remote_control_steps_whatever_has_the_focus(present):
     page.keyboard.press("Escape")
     assert not page.evaluate(f"{OPEN}.talk.deck.isOverview()")
     page.keyboard.press("Escape")
-    page.wait_for_function(LEFT)
+    page.wait_for_function(f"() => {LEFT}")
 
 
 def test_a_control_reached_by_keyboard_keeps_its_arrow_keys(present):

@@ -79,14 +79,15 @@ def test_a_path_prints_slides_that_add_up_to_its_minutes(page, route):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("site", ["file"], indirect=True)
 @pytest.mark.parametrize("step", FIRST, ids=lambda step: f"{step.lesson}-{step.at}")
 def test_a_link_of_a_path_opens_the_slide_that_the_page_names(visit, step):
     notebook = notebooks.read(LESSONS[step.lesson])
     number = talk_paths.numbers(notebook, step)[0]
     page = visit(PAGE)
     page.locator(f"a[href$='?talk#{step.at}']").first.click()
-    page.wait_for_function(READY)
-    page.wait_for_function(f"new URL(location).searchParams.get('talk') === '{number}'")
+    page.wait_for_function(f"() => {READY}")
+    page.wait_for_function(f"() => new URL(location).searchParams.get('talk') === '{number}'")
     title = re.sub(r"\W", "", plan(notebook)[number - 1].title)
     said = page.evaluate(f"{SHOWN}.querySelector('h1, h2').textContent")
     assert re.sub(r"\W", "", said)[:6] == title[:6]
