@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "_build/html"
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # no other host exists
-NAMES = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+NAMES = (os.environ.get("CHROMIUM"), "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager

@@ -153,10 +153,10 @@ def test_escape_leads_back_to_the_very_place_and_nothing_of_the_page_is_changed(
 
 
 def test_reload_back_and_forward_find_the_slide_and_the_page(present):
-    page = present(KGC, "?talk=4")
-    go(page, "PageDown", 5)
+    page = present(KGC, "?talk=1")  # a title has no answer that would come before the next slide
+    go(page, "PageDown", 2)
     page.reload()
-    page.wait_for_function(f"() => {OPEN} && {NOW} === 5")
+    page.wait_for_function(f"() => {OPEN} && {NOW} === 2")
     page.keyboard.press("Escape")
     page.wait_for_function(f"() => {LEFT}")
     page.get_by_role("button", name="Present").click()
