@@ -185,9 +185,9 @@ def test_every_way_in_wants_a_prior_between_0_and_1(bad, conditioning):
 @pytest.mark.parametrize(("options", "message"), [
     ({"mlp_ratio": 0.01}, r"mlp_ratio: expected at least one hidden unit for M=8, got 0\.01"),
     ({"mlp_ratio": -1.0}, r"mlp_ratio: expected at least one hidden unit for M=8, got -1\.0"),
-    ({"second_door": True, "door_width": 0}, "door_width: expected at least 1 or None, got 0"),
-    ({"source": {"sigma_min": math.inf}}, "sigma_min: expected a positive number, got inf"),
-    ({"source": {"hidden": -1}}, "hidden: expected a width, or 0 for one linear map, got -1"),
+    ({"second_door": True, "door_width": 0}, "door_width: expected at least 1, got 0"),
+    ({"source": {"sigma_min": math.inf}}, "sigma_min: expected a finite number, got inf"),
+    ({"source": {"hidden": -1}}, "hidden: expected at least 0, got -1"),
 ])
 def test_sizes_that_cannot_be_are_refused(options, message):
     refuse(message, model, **options)
@@ -230,7 +230,7 @@ def test_the_forecaster_names_windows_of_another_kind():
     refuse(r"^told: expected axes '6 1 1', got shape \(2,\)", net.loss, x, e, y, truth, told=torch.ones(2))
     refuse("^s: expected float32 like the weights, got float64", net.loss, x, e, y, truth, s=torch.ones(6).double())
     for weight in (-1.0, math.nan, math.inf):
-        refuse("nll_weight: expected a number of at least 0, got", model, nll_weight=weight)
+        refuse(r"nll_weight: expected a (number of at least 0|finite number), got", model, nll_weight=weight)
 
 
 @pytest.mark.parametrize("options", [{}, {"future": False}, {"conditioning": "concat"}, {"second_door": True},

@@ -263,10 +263,10 @@ def test_other_arguments_out_of_range():
     with pytest.raises(ValueError, match="lag: expected fewer than the window's 30 steps, got 30"):
         ridge_shortcut(x, e, lag=30)
     for ridge in (0.0, -1.0, nan):
-        with pytest.raises(ValueError, match="ridge: expected a number above 0"):
+        with pytest.raises(ValueError, match=r"ridge: expected a (number above 0|finite number)"):
             ridge_shortcut(x, e, ridge=ridge)
     for eps in (-1e-8, nan):
-        with pytest.raises(ValueError, match="eps: expected a number of at least 0"):
+        with pytest.raises(ValueError, match=r"eps: expected a (number of at least 0|finite number)"):
             pearson(x, e, eps=eps)
 
 

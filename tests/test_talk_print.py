@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 LESSONS = pages("<template data-cell=")
 KGC = "lessons/09_knowledge_guided_conditioning.html"
 READY = "document.querySelector('.ts-talk.ts-ready')"
-IN_DECK = "document.querySelectorAll('main.reveal > .slides > section').length"
+IN_DECK = "document.querySelectorAll('main > .reveal > .slides > section').length"
 
 # Slides that do not fit their leaf, or show less than their room would let them.
 CLIPPED = """() => {
@@ -43,7 +43,7 @@ def slides(name):
 
 def opened(visit, query, **context):
     page = visit(f"{KGC}?{query}", **context)
-    page.wait_for_function(READY)
+    page.wait_for_function(f"() => {READY}")
     return page
 
 

@@ -59,9 +59,9 @@ def test_a_stride_thins_the_training_windows_only():
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("period", [0, 13])
-def test_a_period_that_the_past_does_not_hold_is_refused(period):
-    with pytest.raises(ValueError, match=f"period: expected 1 to seq_len=12, got {period}"):
+@pytest.mark.parametrize(("period", "expected"), [(0, "at least 1"), (13, "1 to seq_len=12")])
+def test_a_period_that_the_past_does_not_hold_is_refused(period, expected):
+    with pytest.raises(ValueError, match=f"period: expected {expected}, got {period}"):
         make_task(load_macro(), **{**MACRO, "period": period})
 
 

@@ -42,7 +42,7 @@ class Figure:
 class Table(Figure):
     """Rows of text under a header; numbers are shown as they are given, and short cells never break over two lines.
 
-    `header` and `rows` are its texts.
+    `header` and `rows` are its texts. Raises ValueError unless each row has as many entries as the header.
     """
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -50,6 +51,7 @@ class Step:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its sizes, axis by axis."""
         return tuple(self.tensor.shape)
 
     @property
@@ -180,7 +182,7 @@ class _Origins(TorchDispatchMode):
         return sources
 
 
-def tensors(tree) -> list[Tensor]:
+def tensors(tree: Any) -> list[Tensor]:
     """Every tensor in nested tuples, lists and dicts."""
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 

@@ -17,6 +17,8 @@ from IPython.display import clear_output, display
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tsattn_mini import checks
+from tsattn_mini.blocks import check_sizes
 from tsattn_mini.datasets import Scaler, Series, split_by_time, time_features, windows
 
 
@@ -74,9 +76,11 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     hourly data the model would never see a window that begins at one o'clock.
 
     Raises:
-        ValueError: what `split_by_time` and `windows` refuse, or a period outside 1 to seq_len.
+        ValueError: what `split_by_time` and `windows` refuse, a label longer than the past, sizes below 1, or a period
+            longer than the past.
     """
-    if not 1 <= period <= seq_len:
+    check_sizes(seq_len, label_len, pred_len=pred_len, period=period, stride=stride)
+    if period > seq_len:
         raise ValueError(f"period: expected 1 to seq_len={seq_len}, got {period}")
     raw = series.tensor(columns)
     parts = split_by_time(raw)
@@ -108,7 +112,13 @@ class Run:
 
 
 def squared_error(model: nn.Module, cut: Cut) -> Float[Tensor, ""]:
-    """The mean squared error of the forecasts of `cut`: what training makes small."""
+    """The mean squared error of the forecasts of `cut`: what training makes small.
+
+    >>> model = lambda past, *marks: past[:, -1:]  # a model that repeats the last value
+    >>> cut = Cut(torch.ones(1, 4, 1), torch.zeros(1, 4, 1), torch.full((1, 1, 1), 3.0), torch.zeros(1, 1, 1))
+    >>> squared_error(model, cut).item()
+    4.0
+    """
     return (_forecast(model, cut) - cut.future).square().mean()
 
 
@@ -180,13 +190,37 @@ def _forecast(model: nn.Module, cut: Cut) -> Float[Tensor, "B F V"]:
 
 
 def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
-    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast."""
-    F = cut.future.shape[1]
+    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast.
+
+    Raises:
+        ValueError: a period outside 1 to the steps of the past.
+
+    >>> past = torch.arange(4.0)[None, :, None]
+    >>> cut = Cut(past, past, torch.zeros(1, 3, 1), past)
+    >>> naive(cut).flatten().tolist(), naive(cut, period=2).flatten().tolist()
+    ([3.0, 3.0, 3.0], [2.0, 3.0, 2.0])
+    """
+    checks.counts(period=period)
+    T, F = cut.past.shape[1], cut.future.shape[1]
+    if period > T:
+        raise ValueError(f"period: expected 1 to {T}, the steps of the past, got {period}")
     return cut.past[:, -period:].repeat(1, -(-F // period), 1)[:, :F]
 
 
 def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> dict[str, float]:
-    """Mean squared and mean absolute error over windows, steps and variables, in scaled units."""
+    """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
+
+    Raises:
+        ValueError: shapes that do not fit, or entries that are not finite.
+
+    >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
+    {'mse': 4.0, 'mae': 2.0}
+    """
+    checks.shapes(forecast=(forecast, "B F V"), future=(future, "B F V"))
+    checks.required(forecast=forecast, future=future)
+    checks.floating(forecast=forecast)
+    checks.floating(future=future)
+    checks.finite(forecast=forecast, future=future)
     gap = (forecast - future).double()
     return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
 

@@ -54,6 +54,10 @@ def time_features(index: pd.DatetimeIndex, freq: str,
     Raises:
         ValueError: another frequency, no stamps, or stamps that are absent, repeated or out of order (the
             first such row is named).
+
+    >>> hours = pd.date_range("2011-01-01", periods=2, freq="h")
+    >>> time_features(hours, "h")[:, 0]  # hour 0, and hour 1 of 23
+    tensor([-0.5000, -0.4565])
     """
     family = _family(freq)
     if family not in MARKS:

@@ -37,8 +37,13 @@ def pearson(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], eps: 
         ValueError: no driver, windows of different length, integers, entries that are not finite, eps below 0.
     Warns:
         RuntimeWarning: naming the first constant series.
+
+    >>> t = torch.arange(8.0)[None, :, None]
+    >>> round(pearson(t, 3 - 2 * t).item(), 4), round(pearson(t, (t - 3.5) ** 2).item(), 4)  # a line, a parabola
+    (1.0, 0.0)
     """
     _check(x_endo, x_exo)
+    checks.number(eps=eps)
     if not eps >= 0:
         raise ValueError(f"eps: expected a number of at least 0, got {eps}")
     u_endo, size_endo = _unit(x_endo, "x_endo")
@@ -115,6 +120,12 @@ def granger(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
     """The Granger test: F as in `f_statistic`, and p, how often a useless driver would reach that F.
 
     p comes from SciPy and therefore stays out of exported graphs; F does not. Raises as `f_statistic`.
+
+    >>> e = torch.sin(torch.arange(40.0, dtype=torch.float64) ** 2)[None, :, None]
+    >>> x = e.roll(1, 1) + 0.1 * torch.cos(torch.arange(40.0) ** 3)[None, :, None]
+    >>> F, p = granger(x, e, lags=1)
+    >>> F.item() > 100, p.item() < 1e-9  # yesterday's driver is today's target
+    (True, True)
     """
     F = f_statistic(x_endo, x_exo, lags)
     p = f_distribution.sf(F.detach().double().cpu().numpy(), lags, x_endo.shape[1] - 3 * lags - 1)
@@ -165,6 +176,7 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
     _check_lag(lag, "lag")
     if not lag < x_endo.shape[1]:
         raise ValueError(f"lag: expected fewer than the window's {x_endo.shape[1]} steps, got {lag}")
+    checks.number(ridge=ridge)
     if not ridge > 0:
         raise ValueError(f"ridge: expected a number above 0, got {ridge}")
     endo, exo = x_endo.double(), x_exo.double()
@@ -201,6 +213,12 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
 
     Raises:
         ValueError: another norm, entries that are not finite or below 0, entries above 1 that no norm brings down.
+
+    >>> S = torch.tensor([0.2, 0.4, 0.8])
+    >>> normalise(S, "max")
+    tensor([0.2500, 0.5000, 1.0000])
+    >>> normalise(S, "softmax")  # four times as strong, not twice the share
+    tensor([0.2473, 0.3021, 0.4506])
     """
     if norm not in NORMS:
         raise ValueError(f"norm: expected one of {', '.join(map(repr, NORMS))}, got {norm!r}")
@@ -247,7 +265,7 @@ def _refuse_constant(**windows: Tensor) -> None:
         if bool(constant.any()):
             window, series = constant.nonzero()[0].tolist()
             raise ValueError(f"{name}: expected series that vary, got series {series} of window {window} constant at "
-                             f"{float(x[window, 0, series])}")
+                             f"{x[window, 0, series].item()}")
 
 
 def _check_independent(size: Tensor, before: Tensor, name: str, lag: int) -> None:
@@ -277,4 +295,4 @@ def _check_range(S: Tensor, norm: str) -> None:
     if bool(bad.any()):
         at = tuple(bad.nonzero()[0].tolist())
         wanted = "between 0 and 1, as norm='none' leaves them" if norm == "none" else "of at least 0"
-        raise ValueError(f"S: expected entries {wanted}, got {float(S[at])} at index {at}")
+        raise ValueError(f"S: expected entries {wanted}, got {S[at].item()} at index {at}")

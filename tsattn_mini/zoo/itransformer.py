@@ -25,10 +25,14 @@ class InvertedEmbedding(nn.Module):
 
     Args:
         T: length of a column; M: model width.
+
+    >>> InvertedEmbedding(T=24, M=8)(torch.zeros(1, 24, 3)).shape  # a token a variable
+    torch.Size([1, 3, 8])
     """
 
     def __init__(self, T: int, M: int) -> None:
         super().__init__()
+        checks.counts(T=T, M=M)
         self.T, self.value = T, nn.Linear(T, M)
 
     @meaning("embed")
@@ -40,6 +44,8 @@ class InvertedEmbedding(nn.Module):
             ValueError: columns of another length, or entries that are not finite (row and column are named).
         """
         checks.shapes(x=(x, f"B {self.T} V"), marks=(marks, f"B {self.T} K"))
+        checks.required(x=x)
+        checks.floating(self.value.weight.dtype, x=x)
         finite_rows(x=x, marks=marks)
         count = "V" if marks is None else "V+K"
         rows = x if marks is None else torch.cat([x, marks.to(x.dtype)], dim=-1)
@@ -64,6 +70,10 @@ class ITransformer(nn.Module):
         released_statistics: statistics as in the released code, see `normalise`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = ITransformer(24, 6, V=3, M=8, H=2, d_ff=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -71,6 +81,7 @@ class ITransformer(nn.Module):
                  released_statistics: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
         self.seq_len, self.pred_len, self.V, self.marks = seq_len, pred_len, V, marks
         self.released_statistics = released_statistics
@@ -116,6 +127,10 @@ def normalise(x: Float[Tensor, "B T V"], released_statistics: bool = False
 
     Raises:
         ValueError: as `stationarize`.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0])[None, :, None]
+    >>> normalise(x)[0].flatten()
+    tensor([-1.2247,  0.0000,  1.2247])
     """
     if not released_statistics:
         return stationarize(x)

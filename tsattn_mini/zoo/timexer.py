@@ -32,10 +32,15 @@ class PatchEmbedding(nn.Module):
             otherwise the oldest are left out, so that the last patch ends where the future begins.
     Raises:
         ValueError: a patch longer than the window, or shorter than one step.
+
+    >>> PatchEmbedding(T=24, p=8, M=4)(torch.zeros(1, 1, 24)).shape  # three patches and the global token
+    torch.Size([1, 1, 4, 4])
     """
 
     def __init__(self, T: int, p: int, M: int, N: int = 1, released_patches: bool = False) -> None:
         super().__init__()
+        checks.counts(T=T, M=M, N=N)
+        checks.counts(-1, patch_len=p)
         if not 1 <= p <= T:
             raise ValueError(f"patch_len: expected 1 <= patch_len <= seq_len={T}, got {p}")
         self.T, self.p, self.P, self.N = T, p, T // p, N
@@ -46,7 +51,7 @@ class PatchEmbedding(nn.Module):
     @meaning("embed")
     def forward(self, x: Float[Tensor, "B N T"]) -> Float[Tensor, "B N L M"]:
         """Raises ValueError for another number of targets or steps."""
-        checks.shapes(x=(x, f"B {self.N} {self.T}"))
+        checks.real(self.value.weight.dtype, x=(x, f"B {self.N} {self.T}"))
         cut = x[..., self.first:self.first + self.P * self.p].unflatten(-1, (self.P, self.p))
         cut = step("patches", cut, axes="B N P p", eq="x cut into P pieces",
                    note="Neighbours in time, taken together.")
@@ -106,6 +111,10 @@ class TimeXer(nn.Module):
         use_norm: False leaves the normalisation out.
     Raises:
         ValueError: sizes that do not fit, an unknown `features`, or "S" with more than one variable.
+
+    >>> net = TimeXer(24, 6, V=3, M=8, H=2, d_ff=8, patch_len=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -114,6 +123,7 @@ class TimeXer(nn.Module):
                  released_patches: bool = False, use_norm: bool = True) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
         if features not in FEATURES:
             raise ValueError(f"features: expected one of {list(FEATURES)}, got {features!r}")
