@@ -66,9 +66,13 @@ def watched(context, site, problems):
     def complain(what):
         problems.append(f"{page.url}: {what}")
 
+    def fail(request):
+        if request.failure != "net::ERR_ABORTED":  # a reload or a link cut it short: nothing is wrong with it
+            complain(f"{request.url}: {request.failure}")
+
     page.on("request", lambda request: ask(request.url))
     page.on("websocket", lambda socket: ask(socket.url))
-    page.on("requestfailed", lambda request: complain(f"{request.url}: {request.failure}"))
+    page.on("requestfailed", fail)
     page.on("response", lambda answer: complain(f"{answer.url}: {answer.status}") if answer.status >= 400 else None)
     page.on("pageerror", lambda error: complain(error))
     page.on("console", lambda said: complain(said.text) if said.type in ("error", "warning") else None)

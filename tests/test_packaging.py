@@ -139,8 +139,7 @@ def test_every_package_that_is_imported_is_asked_for():
                 imported.add(node.module.partition(".")[0])
     asked = {re.match(r"[\w-]+", line)[0] for line in PROJECT["project"]["dependencies"]}
     used = {name.lower() for name in imported - sys.stdlib_module_names - {"tsattn_mini"}}
-    assert used <= asked
-    assert asked - used == {"onnxscript"}  # torch's exporter imports it
+    assert used == asked
 
 
 USE = """

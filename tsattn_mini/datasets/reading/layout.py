@@ -89,8 +89,7 @@ def find(path: Path, sep: str | None, encoding: str | None) -> Layout:
     sep = sep or _delimiter(sample)
     records = _records(sample, sep)
     if not any(_filled(record) for _, record in records):
-        raise fault(file, f"the first row cannot be cut into cells at {shown(sep)}: say sep=, or check that it is a CSV "
-                          "file", 1)
+        raise fault(file, f"the first row cannot be cut into cells at {shown(sep)}: say sep=, or see if it is CSV", 1)
     width = _width(records)
     above = next(i for i, (_, record) in enumerate(records) if _filled(record) and (len(record) > 1 or width == 1))
     skip, rows = records[above][0], [record for _, record in records[above:]]
