@@ -97,3 +97,11 @@ def specs(name, folder=BOOK):
         spec["graphs"] |= {key: re.search(r', "(.*)"', path.read_text())[1] for key, path in beside.items()}
         found[spec["id"]] = spec
     return found
+
+
+def of_every_kind():
+    """Names of built pages that have, together, an explorer with every kind of handle."""
+    with_explorers = pages("data-explorer=")
+    found = {input["kind"]: name for name in reversed(with_explorers) if (BOOK / name).exists()
+             for spec in specs(name).values() for input in spec["inputs"]}
+    return sorted({*found.values()}) or with_explorers
