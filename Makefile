@@ -78,7 +78,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 		+ sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 ...")'
 	@echo "set-up: installing the pinned Python packages into .venv, a few minutes the first time"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
-	@$(PIP) install --no-compile -r requirements.txt
+	@$(PIP) install -r requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
