@@ -246,7 +246,7 @@ def test_a_lens_goes_to_the_picture_then_to_the_cell_and_back(present):
     assert sizes[3] == pytest.approx(sizes[0], abs=1)
     assert width(lambda: cell.click(modifiers=["Alt"])) > sizes[0]
     assert width(lambda: page.keyboard.press("Escape")) == pytest.approx(sizes[0], abs=1)
-    assert page.evaluate(f"{TALK}.open.length") == 0
+    assert page.evaluate(f"{TALK}.open.size") == 0
 
 
 def test_the_keys_are_listed_and_nothing_is_told_by_colour_or_motion_alone(present):

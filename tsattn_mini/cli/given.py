@@ -135,13 +135,13 @@ def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespac
         raise ValueError(f"{name}: expected a file in a folder that exists, got {path}")
     if path.is_dir():
         raise ValueError(f"{name}: expected a file, got the folder {path}")
+    for read in (asked.checkpoint, asked.data):
+        if read is not None and path.resolve() == read.resolve():
+            raise ValueError(f"{name}: {path} is what is read; name another file")
     try:
         TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise ValueError(f"{name}: expected a folder that can be written to, got {path}: {error.strerror}") from None
-    for read in (asked.checkpoint, asked.data):
-        if read is not None and path.resolve() == read.resolve():
-            raise ValueError(f"{name}: {path} is what is read; name another file")
 
 
 def _one(names: list[str] | None) -> str | list[str] | None:
