@@ -19,6 +19,9 @@ KGC = "lessons/09_knowledge_guided_conditioning.html"
 READY = "document.querySelector('.ts-talk.ts-ready')"
 IN_DECK = "document.querySelectorAll('main > .reveal > .slides > section').length"
 
+# A letter that comes late makes a text longer, and its slide smaller in the next picture.
+DRAWN = "() => document.fonts.ready.then(() => new Promise(drawn => setTimeout(() => requestAnimationFrame(drawn))))"
+
 # Slides that do not fit their leaf, or show less than their room would let them.
 CLIPPED = """() => {
   const { slides } = document.querySelector(".ts-talk").talk, faults = [];
@@ -57,6 +60,7 @@ def test_a_talk_has_as_many_pages_as_slides(browser, served, name):
     page.goto(f"{served}{name}?talk&print")
     page.locator(".ts-leaves").wait_for()
     page.emulate_media(media="print")
+    page.evaluate(DRAWN)
     assert page.evaluate(CLIPPED) == []
     page.emulate_media(media=None)
     planned, paper = slides(name), printed(page)

@@ -43,7 +43,8 @@ PAINTED = """() => {
 }"""
 # Text that only a style sheet hides: without one it is there, twice or too early.
 COVERED = """() => {
-  const found = [], texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+  const found = [], part = document.querySelector("article") ?? document.querySelector("main");
+  const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const el = texts.currentNode.parentElement, range = document.createRange();
     if (!texts.currentNode.data.trim() || el.closest(`script, style, template, noscript, [hidden], dialog, title,
@@ -67,6 +68,9 @@ ORDER = """() => {
     return !before.contains(el) && b.bottom <= a.top + 1 && b.left < a.right - 1;
   }).map(pair => pair.map(el => el.textContent.trim().slice(0, 60)));
 }"""
+# The theme lets Tab stop at a table once it scrolls, a moment after the window has changed.
+TABS = """() => [...document.querySelectorAll(".pst-scrollable-table-container")]
+  .every(({ scrollWidth, clientWidth, tabIndex }) => scrollWidth <= clientWidth || tabIndex === 0)"""
 UNLABELLED = """() => [...document.querySelectorAll("label[for]")].filter(label =>
   !(label.compareDocumentPosition(document.getElementById(label.htmlFor)) & Node.DOCUMENT_POSITION_FOLLOWING))
   .map(label => label.outerHTML)"""
@@ -96,6 +100,8 @@ def test_a_page_with_all_of_it_open_can_be_used_by_everybody(browser, served, na
     assert page.evaluate(UNLABELLED) == []
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.set_viewport_size({"width": 390, "height": 800})
+    page.evaluate("scrollTo(0, 0)")  # what sticks to an edge of the window lies over nothing that can be reached there
+    page.wait_for_function(TABS)
     assert violations(page, *BY_COLOUR, *BY_WIDTH, skip=skip) == []
     assert page.evaluate(FIRST).startswith("Skip to main content")
     page.close()
