@@ -180,8 +180,8 @@ def test_settings_that_are_missing_are_named_all_at_once(command, here, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("given", "why"), [
-    ("n_heads=3", "divisor"), ("n_heads=two", "n_heads: expected a whole number, got 'two'"), ("d_model=16", "weights say 10"),
-    ("label_len=99", "label_len")])
+    ("n_heads=3", "divisor"), ("n_heads=two", "n_heads: expected a whole number, got 'two'"),
+    ("d_model=16", "weights say 10"), ("label_len=99", "label_len")])
 def test_settings_that_contradict_the_weights_are_refused(command, given, why, here, capsys):
     assert run(command, given=[*own.SET, given]) == 1
     assert why in refused(capsys)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from browsing import BOOK
-from whole_book import data, fault, ids, links, name_of, names, soup, texts
+from whole_book import data, fault, ids, links, name_of, names, prose, soup, texts
 
 KB = 1000
 FRONT_DOOR = "index.html"  # leads on to the first page, and has no heading of its own
@@ -28,6 +28,11 @@ def every(find, folder=""):
 def test_every_link_and_anchor_leads_somewhere():
     assert every(lambda name: [(why,) for link in links(name) if (why := fault(name, link))]) == []
     assert sum(len(links(name)) for name in names()) > 2000
+
+
+def test_nothing_stands_for_what_was_to_come():
+    left = re.compile("Project name not set|TODO|FIXME|lorem ipsum|<unknown>", re.IGNORECASE)
+    assert every(lambda name: [(found,) for found in left.findall(prose(name))]) == []
 
 
 def test_ids_are_unique_on_their_page():
