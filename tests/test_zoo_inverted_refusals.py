@@ -87,3 +87,10 @@ def test_the_embeddings_by_themselves():
         PatchEmbedding(7, 3, 4, N=2)(torch.ones(2, 2, 6))
     with pytest.raises(ValueError, match="x: expected finite numbers, got nan at row 3, column 2 of window 1"):
         InvertedEmbedding(12, 4)(with_nan(3, 2).float())
+
+
+@pytest.mark.parametrize("size", [1e25, 1e38, 1e300])
+def test_marks_that_are_all_a_timexer_may_ask_are_named_where_no_norm_can_be_taken(size):
+    net = TimeXer(12, 4, V=1, M=8, H=2, d_ff=8, patch_len=4, features="S")
+    with pytest.raises(ValueError, match="^x_mark_enc: expected numbers that stay within the range of float32"):
+        net(torch.zeros(1, 12, 1), torch.full((1, 12, 4), size, dtype=torch.float64))

@@ -1,5 +1,6 @@
 """Finite numbers go in: finite numbers of the same dtype come out, or one clear line says why not."""
 
+import re
 import warnings
 from copy import deepcopy
 from functools import partial
@@ -99,6 +100,22 @@ def test_finite_in_finite_out(name, dtype, kind, scale, layout):
     accuracy = 1e-9 if dtype == "float64" else 1e-2
     for a, b in zip(out, again, strict=True):
         assert_close(a, b, rtol=0, atol=accuracy * float(1 + a.detach().abs().max()))
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+@pytest.mark.parametrize(("name", "argument"), [
+    (name, argument) for name in sorted(TAKES) for argument in ("marks", "x_mark_enc", "x_mark_dec")
+    if isinstance(CALLS[name].given.get(argument), Tensor) and name != "CalendarEmbedding"])
+def test_large_marks_give_a_finite_answer_or_are_named(name, argument, dtype):
+    call = in_dtype(CALLS[name], DTYPES[dtype])
+    for size in (1e3, 3e4, 1e8, 1e18, 1e19, 1e25, 1e38, 1e160, 1e300):
+        marks = size * call.given[argument].sign()
+        if not bool(marks.isfinite().all()):
+            return
+        try:
+            assert all(bool(t.isfinite().all()) for t in floats(call(**{argument: marks})))
+        except ValueError as error:
+            assert re.match(argument if size >= 1e25 else ".*", str(error)), f"{size}: {error}"
 
 
 @pytest.mark.parametrize("name", sorted(TAKES - {"granger", "split_by_time", "windows", "KITE.loss"}))
