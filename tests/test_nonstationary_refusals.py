@@ -31,6 +31,7 @@ def refuse(message, call, *args, **kwargs):
     ({"d_layers": 0}, "d_layers: expected at least 1, got 0"), ({"H": 3}, "H: expected a divisor of .* M=8, got 3"),
     ({"p_hidden": ()}, r"hidden: expected at least one width, .* got \[\]"),
     ({"p_hidden": (5, 0)}, r"hidden: .* got \[5, 0\]"), ({"activation": "tanh"}, r"activation: .* got 'tanh'"),
+    ({"activation": ["gelu"]}, r"activation: expected one of .* got \['gelu'\]"),
 ])
 def test_sizes_that_do_not_fit_are_refused_in_the_constructor(sizes, message):
     refuse(message, NonstationaryTransformer, **{**TOY, **sizes})

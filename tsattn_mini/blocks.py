@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
+        if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
         checks.counts(M=M, d_ff=d_ff)
         self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)

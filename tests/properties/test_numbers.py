@@ -1,6 +1,5 @@
 """Finite numbers go in: finite numbers of the same dtype come out, or one clear line says why not."""
 
-import re
 import warnings
 from copy import deepcopy
 from functools import partial
@@ -112,10 +111,17 @@ def test_large_marks_give_a_finite_answer_or_are_named(name, argument, dtype):
         marks = size * call.given[argument].sign()
         if not bool(marks.isfinite().all()):
             return
-        try:
-            assert all(bool(t.isfinite().all()) for t in floats(call(**{argument: marks})))
-        except ValueError as error:
-            assert re.match(argument if size >= 1e25 else ".*", str(error)), f"{size}: {error}"
+        answer, message = outcome(call, argument, marks)
+        assert all(bool(t.isfinite().all()) for t in floats(answer))
+        assert size < 1e25 or message.startswith((f"{argument}: expected numbers that stay", "answered"))
+
+
+def outcome(call: Call, argument: str, value: Tensor):
+    """What comes out, and the message of the refusal."""
+    try:
+        return call(**{argument: value}), "answered"
+    except ValueError as error:
+        return (), str(error)
 
 
 @pytest.mark.parametrize("name", sorted(TAKES - {"granger", "split_by_time", "windows", "KITE.loss"}))

@@ -125,7 +125,7 @@ class TimeXer(nn.Module):
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
         checks.counts(0, marks=marks)
         refuse_calendar(calendar)
-        if features not in FEATURES:
+        if not isinstance(features, str) or features not in FEATURES:
             raise ValueError(f"features: expected one of {list(FEATURES)}, got {features!r}")
         if features == "S" and V > 1:
             raise ValueError('V: expected 1 with features="S", which has no use for other columns; take "MS" to '
