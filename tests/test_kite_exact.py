@@ -286,6 +286,8 @@ def test_a_time_outside_0_1_is_refused(velocity, s):
     (lambda one: exact.two_point_velocity(one, one, 0.5, "l1"), "1 - s: expected numbers above 0, got 0"),
     (lambda one: exact.two_point_share(math.nan), "p: expected a finite number, got nan"),
     (lambda one: exact.exponential_velocity(one, one), "1 - s: expected numbers above 0, got 0"),
+    (lambda one: exact.exponential_velocity(3e38 * one, 0.9 * one, "l1"), "y, s: expected numbers that stay within"),
+    (lambda one: exact.gaussian_crps((True, True), (0.0, 1.0)), r"forecast: expected \(mean, standard dev"),
 ])
 def test_a_law_without_width_or_a_share_outside_0_1_is_refused(call, message):
     with pytest.raises(ValueError, match=message):

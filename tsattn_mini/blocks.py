@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
+        if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
         checks.counts(M=M, d_ff=d_ff)
         self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)
@@ -165,8 +165,8 @@ class Transformer(nn.Module):
         if decoder is None:
             layers = [DecoderLayer(attention(), attention(), M, d_ff, activation) for _ in range(d_layers)]
             decoder = Decoder(layers, nn.LayerNorm(M))
-        self.enc_embedding, self.encoder = DataEmbedding(V, M, marks, calendar), encoder
-        self.dec_embedding, self.decoder = DataEmbedding(V, M, marks, calendar), decoder
+        self.enc_embedding, self.encoder = DataEmbedding(V, M, marks, calendar, called="x_mark_enc"), encoder
+        self.dec_embedding, self.decoder = DataEmbedding(V, M, marks, calendar, called="x_mark_dec"), decoder
         self.projection = nn.Linear(M, V)
 
     def forward(self, x_enc: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,

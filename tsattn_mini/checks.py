@@ -193,6 +193,16 @@ def overflow(names: str, *computed: Tensor) -> None:
                              "got an overflow")
 
 
+def squares(names: str, x: Tensor) -> None:
+    """Check that a norm can be taken of what was computed from `names`: its squares, in float32 at least, add up.
+
+    Raises:
+        ValueError: as `overflow`.
+    """
+    if not torch.compiler.is_compiling():
+        overflow(names, x.detach().to(torch.promote_types(x.dtype, torch.float32)).square().sum(-1))
+
+
 def dtype_name(dtype: torch.dtype) -> str:
     """`float32` for `torch.float32`.
 

@@ -112,6 +112,7 @@ class DataEmbedding(nn.Module):
         calendar: None if the marks are real numbers; "fixed" or "learned" if they are calendar numbers
             (see `CalendarEmbedding`).
         position: False leaves the sinusoids out, for models that know the order by other means.
+        called: what the model that reads the marks calls them.
     Raises:
         ValueError: a `calendar` that is none of these.
 
@@ -121,13 +122,13 @@ class DataEmbedding(nn.Module):
     """
 
     def __init__(self, V: int, M: int, marks: int = 4, calendar: str | None = None,
-                 position: bool = True) -> None:
+                 position: bool = True, called: str = "marks") -> None:
         super().__init__()
         checks.counts(V=V, M=M)
         checks.counts(0, marks=marks)
         if calendar not in (None, "fixed", "learned"):
             raise ValueError(f"calendar: expected None, 'fixed' or 'learned', got {calendar!r}")
-        self.V, self.marks, self.position = V, marks, position
+        self.V, self.marks, self.position, self.called = V, marks, position, called
         self.token = nn.Conv1d(V, M, kernel_size=3, padding=1, padding_mode="circular", bias=False)
         nn.init.kaiming_normal_(self.token.weight, mode="fan_in", nonlinearity="leaky_relu")
         self.time = None
@@ -142,8 +143,8 @@ class DataEmbedding(nn.Module):
         """`marks=None` leaves the time term out.
 
         Raises:
-            ValueError: another number of variables or marks than the module was built for, or entries that
-                are not finite (row and column are named).
+            ValueError: another number of variables or marks than the module was built for, entries that are not
+                finite (row and column are named), or so large that no norm can be taken of what they become.
         """
         checks.shapes(x=(x, f"B L {self.V}"))
         if marks is not None and self.time is None:
@@ -156,8 +157,10 @@ class DataEmbedding(nn.Module):
         h = step("token", self.token(x.mT).mT.contiguous(), axes="B L M", eq="Σ_j W_j x_{t+j},  j = -1, 0, 1",
                  note="Each step with its two neighbours; the two ends count as neighbours.")
         if marks is not None:
-            h = h + step("time", self.time(marks.to(x.dtype)), axes="B L M", eq="W_m marks",
-                         note="What the clock and the calendar say.")
+            time = step("time", self.time(marks.to(x.dtype)), axes="B L M", eq="W_m marks",
+                        note="What the clock and the calendar say.")
+            checks.squares(self.called, time)
+            h = h + time
         if self.position:
             table = sinusoids(x.shape[1], h.shape[-1], torch.promote_types(h.dtype, torch.float32)).to(h)
             h = h + step("position", table[None], axes="1 L M", eq="sin(t ω), cos(t ω)",

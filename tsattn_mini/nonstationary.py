@@ -12,6 +12,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Real
+from reprlib import repr as short
 from typing import Any
 
 import torch
@@ -138,7 +140,7 @@ def temperature(log_tau: Float[Tensor, "B 1"],
     and its first version none.
 
     Raises:
-        ValueError: another shape, integers, or entries that are not finite.
+        ValueError: another shape, integers, entries that are not finite, or bounds that are not two numbers in order.
     Warns:
         RuntimeWarning: when log τ is so far from 0 that attention is uniform or one-hot up to rounding, as it
             happens when the series were not standardised.
@@ -146,10 +148,18 @@ def temperature(log_tau: Float[Tensor, "B 1"],
     checks.real(log_tau=(log_tau, "B 1"))
     limits = torch.finfo(log_tau.dtype)
     half = math.log(limits.max) / 2
-    low, high = (-half, half) if bounds is None else bounds
+    low, high = (-half, half) if bounds is None else _two_in_order(bounds)
     if not torch.compiler.is_compiling():
         _warn_saturated(log_tau.detach()[:, 0], edge=-math.log(limits.eps))
     return log_tau.clamp(low, high).exp()
+
+
+def _two_in_order(bounds: tuple[float, float]) -> tuple[float, float]:
+    pair = isinstance(bounds, tuple | list) and len(bounds) == 2 and all(
+        isinstance(b, Real) and not isinstance(b, bool) for b in bounds)
+    if not pair or not bounds[0] <= bounds[1]:
+        raise ValueError(f"bounds: expected two numbers, the lower first, got {short(bounds)}")
+    return bounds[0], bounds[1]
 
 
 def _warn_saturated(log_tau: Float[Tensor, " B"], edge: float) -> None:

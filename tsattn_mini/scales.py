@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from math import inf, isfinite, isnan, sqrt
+from reprlib import repr as short
 
 import torch
 from torch import Tensor
+
+from tsattn_mini import checks
 
 
 def number(v: float) -> str:
@@ -77,6 +80,23 @@ def scale_of(x: Tensor) -> str:
     """
     x = x.double()
     return "unit" if bool(((x >= 0) & (x <= 1)).all()) else "signed"
+
+
+def drawable(x: Tensor, axes: str) -> Tensor:
+    """`x` as it is, or as 0 and 1 where it holds True and False.
+
+    Raises:
+        ValueError: no tensor, no entry, complex numbers, or axes that are no string.
+
+    >>> drawable(torch.tensor([True, False]), "S")
+    tensor([1, 0])
+    """
+    checks.required(x=x)
+    if x.is_complex():
+        raise ValueError(f"x: expected real numbers, got {checks.dtype_name(x.dtype)}")
+    if not isinstance(axes, str):
+        raise ValueError(f"axes: expected a string such as 'L S', got {short(axes)}")
+    return x.long() if x.dtype == torch.bool else x
 
 
 def meaning_of(states: Sequence[Tensor]) -> str:

@@ -266,7 +266,13 @@ def record(follow: bool = True) -> Iterator[Trace]:
 
 @contextmanager
 def scope(name: str) -> Iterator[None]:
-    """Put `name/` in front of the steps inside the block: `with scope("enc0"): step("A", …)` gives `enc0/A`."""
+    """Put `name/` in front of the steps inside the block: `with scope("enc0"): step("A", …)` gives `enc0/A`.
+
+    Raises:
+        ValueError: a name that is no word.
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name: expected a word, got {name!r}")
     _scopes.append(name)
     try:
         yield

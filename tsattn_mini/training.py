@@ -5,16 +5,18 @@ Adam on the squared error, early stopping on the validation part, errors reporte
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from numbers import Integral
+from reprlib import repr as short
 from typing import NamedTuple
 
 import torch
 from IPython import get_ipython
 from IPython.display import clear_output, display
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from tsattn_mini import checks
@@ -63,9 +65,20 @@ class Task:
         return {"seq_len": self.seq_len, "label_len": self.label_len, "pred_len": self.pred_len,
                 "V": len(self.columns), "marks": self.marks.shape[-1]}
 
-    def at(self, starts: Sequence[int]) -> Cut:
-        """Windows of the whole series whose past begins at the rows `starts`."""
-        return _cut(self.x, self.marks, self.seq_len, self.label_len, self.pred_len)[list(starts)]
+    def at(self, starts: Sequence[int] | Integer[Tensor, " B"]) -> Cut:
+        """Windows of the whole series whose past begins at the rows `starts`, a list or a tensor of whole numbers.
+
+        Raises:
+            ValueError: a start that is no whole number, or whose window does not lie inside the series.
+        """
+        last = len(self.x) - self.seq_len - self.pred_len
+        given = starts.tolist() if isinstance(starts, Tensor) else starts
+        rows = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        fits = isinstance(given, Iterable) and all(
+            isinstance(i, Integral) and not isinstance(i, bool) and 0 <= i <= last for i in rows)
+        if not fits:
+            raise ValueError(f"starts: expected whole numbers from 0 to {last}, got {short(given)}")
+        return _cut(self.x, self.marks, self.seq_len, self.label_len, self.pred_len)[[int(i) for i in rows]]
 
 
 def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len: int, pred_len: int,
@@ -76,13 +89,16 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     hourly data the model would never see a window that begins at one o'clock.
 
     Raises:
-        ValueError: what `split_by_time` and `windows` refuse, a label longer than the past, sizes below 1, or a period
-            longer than the past.
+        ValueError: columns that are no list of different names, what `split_by_time` and `windows` refuse, a label
+            longer than the past, sizes below 1, or a period longer than the past.
     """
+    names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else None
+    if names is None or len(set(map(str, names))) < len(names):
+        raise ValueError(f"columns: expected a list of different names, got {short(columns)}")
     check_sizes(seq_len, label_len, pred_len=pred_len, period=period, stride=stride)
     if period > seq_len:
         raise ValueError(f"period: expected 1 to seq_len={seq_len}, got {period}")
-    raw = series.tensor(columns)
+    raw = series.tensor(names)
     parts = split_by_time(raw)
     scaler = Scaler.fit(parts.train)
     x, marks = scaler.transform(raw), time_features(series.frame.index, series.frame.index.freqstr)
@@ -90,7 +106,7 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     begins = [0, ends[0] - seq_len, ends[1] - seq_len]
     fit, *others = [_cut(x[a:b], marks[a:b], seq_len, label_len, pred_len)
                     for a, b in zip(begins, ends, strict=True)]
-    return Task(series.name, tuple(columns), seq_len, label_len, pred_len, period, x, marks, scaler,
+    return Task(series.name, tuple(names), seq_len, label_len, pred_len, period, x, marks, scaler,
                 fit[::stride], *others)
 
 
@@ -137,7 +153,18 @@ def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int 
 
     `seed` fixes the first weights and the order of the windows. Sums are rounded differently on other
     processors, so weights after training agree between machines only roughly.
+
+    Raises:
+        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from 0 to 2⁶⁴ - 1, a learning
+            rate that is not above 0, or what `build`, `loss` and `error` refuse.
     """
+    checks.counts(epochs=epochs, patience=patience, batch=batch)
+    checks.counts(0, seed=seed)
+    if seed >= 2**64:
+        raise ValueError(f"seed: expected at most 2**64 - 1, got {short(seed)}")
+    checks.number(lr=lr)
+    if lr <= 0:
+        raise ValueError(f"lr: expected a number above 0, got {lr}")
     with one_thread():
         return _train(build, task, seed, epochs, patience, batch, lr, loss, error)
 

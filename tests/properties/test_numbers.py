@@ -101,6 +101,29 @@ def test_finite_in_finite_out(name, dtype, kind, scale, layout):
         assert_close(a, b, rtol=0, atol=accuracy * float(1 + a.detach().abs().max()))
 
 
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+@pytest.mark.parametrize(("name", "argument"), [
+    (name, argument) for name in sorted(TAKES) for argument in ("marks", "x_mark_enc", "x_mark_dec")
+    if isinstance(CALLS[name].given.get(argument), Tensor) and name != "CalendarEmbedding"])
+def test_large_marks_give_a_finite_answer_or_are_named(name, argument, dtype):
+    call = in_dtype(CALLS[name], DTYPES[dtype])
+    for size in (1e3, 3e4, 1e8, 1e18, 1e19, 1e25, 1e38, 1e160, 1e300):
+        marks = size * call.given[argument].sign()
+        if not bool(marks.isfinite().all()):
+            return
+        answer, message = outcome(call, argument, marks)
+        assert all(bool(t.isfinite().all()) for t in floats(answer))
+        assert size < 1e25 or message.startswith((f"{argument}: expected numbers that stay", "answered"))
+
+
+def outcome(call: Call, argument: str, value: Tensor):
+    """What comes out, and the message of the refusal."""
+    try:
+        return call(**{argument: value}), "answered"
+    except ValueError as error:
+        return (), str(error)
+
+
 @pytest.mark.parametrize("name", sorted(TAKES - {"granger", "split_by_time", "windows", "KITE.loss"}))
 @settings(max_examples=4)
 @given(kind=st.sampled_from(["scaled", "constant"]), scale=st.sampled_from([0.0, 1e-8, 1.0, 1e4]))

@@ -37,7 +37,7 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
     checks.floating(q=q, k=k, W1=W1, W2=W2)
     checks.finite(q=q, k=k, W1=W1, W2=W2)
     check_prior(S, S)
-    W = step("W", W1 + S[..., None, None] * W2, axes=f"{lead}N D F T", eq="W1 + s_ij W2",
+    W = step("W", W1 + S.to(W2.dtype)[..., None, None] * W2, axes=f"{lead}N D F T", eq="W1 + s_ij W2",
              note="A matrix of its own for every pair.")
     scores = step("scores", einsum("...if,...ijft,...jt->...ij", q, W, k), axes=f"{lead}N D",
                   eq="Eq. 10: q_i (W1 + s_ij W2) k_jᵀ", note="Every pair meets in its own matrix.")

@@ -261,19 +261,23 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     Y given Y_s = y is a normal with mean y/s - t² and width t = (1-s)/s, cut off below 0; at s = 0 it is Exp(1).
 
     Raises:
-        ValueError: another `kind`, a time outside 0 … 1, or s = 1.
+        ValueError: another `kind`, a time outside 0 … 1, s = 1, or a velocity that leaves the number range.
     """
     _check_kind(kind)
     _check_state(y, s)
     wide = torch.promote_types(y.dtype, torch.float32)
     if y.dtype != wide:  # half precision has no tail of a normal
-        return exponential_velocity(y.to(wide), s.to(wide), kind).to(y.dtype)
+        v = exponential_velocity(y.to(wide), s.to(wide), kind).to(y.dtype)
+        checks.overflow("y, s", v)
+        return v
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
     beyond = _hazard(a) - a if kind == "l2" else _median_beyond(a)
     inner = torch.where(s < 1e-3, math.log(2) if kind == "l1" else 1.0, t * beyond)
-    return (inner - y) / (1 - s)
+    v = (inner - y) / (1 - s)
+    checks.overflow("y, s", v)
+    return v
 
 
 def _hazard(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
@@ -286,6 +290,7 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
 
     Newton's rule; the logarithm of the tail is nearly a straight line where the normal itself would underflow.
     """
+    a = a.clamp(max=torch.finfo(a.dtype).max ** 0.5 / 2)  # of which the square is finite
     half = torch.special.log_ndtr(-a) - math.log(2)
     z = torch.where(a > 0, a + math.log(2) / a.clamp(min=1.0), 0.0)
     for _ in range(6):
@@ -310,7 +315,8 @@ def _check_state(y: Tensor, s: Tensor) -> None:
 
 def _check_laws(**laws: Gaussian) -> None:
     for name, law in laws.items():
-        if not isinstance(law, Sequence) or len(law) != 2 or not all(isinstance(x, Real | Tensor) for x in law):
+        if not isinstance(law, Sequence) or len(law) != 2 or not all(
+                isinstance(x, Real | Tensor) and not isinstance(x, bool) for x in law):
             raise ValueError(f"{name}: expected (mean, standard deviation), got {law!r}")
         checks.finite(**{name: torch.as_tensor(law[0])})
         _at_least_zero(**{name: law[1]})

@@ -100,6 +100,7 @@ class KITE(nn.Module):
             z, eps = fresh[0] if z is None else z, fresh[1] if eps is None else eps
         with scope("source"):
             y0, _, _ = self.source(x, z, eps)
+        checks.squares("z, eps", y0)
         y = self.flow(y0, told, untold, steps, at_most, omega)
         y = y * w.sigma.repeat_interleave(n_samples, dim=0) + w.mu.repeat_interleave(n_samples, dim=0)
         checks.overflow("x_endo", y)
@@ -153,6 +154,7 @@ class KITE(nn.Module):
         checks.shapes(told=(told, f"{rows} 1 1"))
         y = step("Y", (y_endo.mT.flatten(0, 1) - w.mu) / w.sigma, axes="rows F", eq="(y - μ) / σ",
                  note="The truth, in units of the past.")
+        checks.squares("y_endo", y)
         fresh = self.source.draw(rows)
         z, eps = fresh[0] if z is None else z, fresh[1] if eps is None else eps
         s = torch.rand(rows, dtype=y.dtype, device=y.device) if s is None else s
@@ -165,6 +167,7 @@ class KITE(nn.Module):
         """The loss of standardised rows, whose condition is normalised."""
         with scope("source"):
             y0, mu_h, sigma_h = self.source(x, z, eps)
+            checks.squares("z, eps", y0)
             nll = coverage(y, mu_h, sigma_h).mean()
         with scope("flow"):
             v = self.velocity(path(y0, y, s), s, condition)

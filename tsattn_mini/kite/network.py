@@ -78,7 +78,11 @@ class Block(nn.Module):
 
     def forward(self, x: Float[Tensor, "B M"], time: Float[Tensor, "B M"], exo: Float[Tensor, "B D M"],
                 w: Float[Tensor, "B 1 D"]) -> Float[Tensor, "B M"]:
-        """The state `x` after one layer; `exo` holds the covariates, `w` the prior."""
+        """The state `x` after one layer; `exo` holds the covariates, `w` the prior.
+
+        Raises:
+            ValueError: what the attention refuses, and a state that leaves the number range.
+        """
         shift_a, scale_a, gate_a, shift_m, scale_m, gate_m = self.modulation(time)
         if self.attention is not None:
             asks = step("asks", modulate(x, shift_a, scale_a)[:, None], axes="B 1 M", eq="LN(x) (1 + scale₁) + shift₁",
@@ -87,6 +91,7 @@ class Block(nn.Module):
                 told = self.attention(asks, exo, w)
             told = step("told", told, axes="B 1 M", eq="KGA(asks, exo, S̃)", note="What the exogenous series answered.")
             x = step("x_told", x + gate_a * told[:, 0], axes="B M", eq="x + g₁ · told")
+            checks.squares("y, x_exo, y_exo", x)
         mlp = step("mlp", self.mlp(modulate(x, shift_m, scale_m)), axes="B M",
                    eq="W₂ gelu(W₁ (LN(x) (1 + scale₂) + shift₂))", note="The state thinks it over.")
         return step("x", x + gate_m * mlp, axes="B M", eq="x + g₂ · mlp", note="The state after this block.")
@@ -188,6 +193,7 @@ class VectorField(nn.Module):
         with scope("moment"):
             time = self.time(t)
         x = step("x", self.state(y), axes="B M", eq="Y_s W + b", note="The state as one token.")
+        checks.squares("y", x)
         past = step("x_exo", self.x_exo(x_exo), axes="B D M", eq="X_exo W + b", note="One token per exogenous past.")
         ahead = None
         if self.future:

@@ -95,7 +95,7 @@ def f_statistic(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], l
             predicts without error; a lag that is a linear function of the lags before it.
     """
     _check(x_endo, x_exo)
-    _check_lag(lags, "lags")
+    checks.counts(lags=lags)
     T, dof = x_endo.shape[1], x_endo.shape[1] - 3 * lags - 1
     if dof < 1:
         raise ValueError(f"x_endo: expected at least 3 · lags + 2 = {3 * lags + 2} steps, got {T}")
@@ -170,10 +170,10 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
         ridge: λ, added to the diagonal of XᵀX, where X has T - lag rows. It is absolute, in the squared units of the
             series: beside series of size 1e-8 it is all there is, so that each of them gets 0.
     Raises:
-        ValueError: as `pearson`; a lag that is not between 1 and T - 1; a ridge that is not above 0.
+        ValueError: as `pearson`; a lag outside 1 … T - 1; a ridge that is not above 0, or that rounding swallows.
     """
     _check(x_endo, x_exo)
-    _check_lag(lag, "lag")
+    checks.counts(lag=lag)
     if not lag < x_endo.shape[1]:
         raise ValueError(f"lag: expected fewer than the window's {x_endo.shape[1]} steps, got {lag}")
     checks.number(ridge=ridge)
@@ -184,6 +184,7 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
     X = torch.cat(past, -1)
     G = step("G", X.mT @ X + ridge * torch.eye(X.shape[-1], dtype=X.dtype, device=X.device), axes="B N 1+D 1+D",
              eq="XᵀX + λ I", note="X holds the target and all drivers, `lag` steps back.")
+    checks.overflow("x_endo, x_exo", G)
     b = step("b", _solve(G, X.mT @ endo[:, lag:].mT[..., None])[..., 0], axes="B N 1+D", eq="G⁻¹ Xᵀ x_t",
              note="Entry 0 belongs to the target itself.")
     return step("S", b[..., 1:].abs().to(x_endo.dtype), axes="B N D", eq="|b_j|", note="The released \"Granger\".")
@@ -193,6 +194,7 @@ def _solve(G: Float[Tensor, "*B n n"], b: Float[Tensor, "*B n 1"]) -> Float[Tens
     """G⁻¹ b for a symmetric positive definite G, by elimination; a page's graph has no solver of its own."""
     M, n = torch.cat([G, b], -1), G.shape[-1]
     for i in range(n):
+        _check_pivot(M[..., i, i], G[..., i, i], n)
         row = M[..., i:i + 1, :] / M[..., i:i + 1, i:i + 1]
         others = M - M[..., i:i + 1] * row
         M = torch.cat([others[..., :i, :], row, others[..., i + 1:, :]], -2)
@@ -224,9 +226,7 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
         raise ValueError(f"norm: expected one of {', '.join(map(repr, NORMS))}, got {norm!r}")
     checks.required(S=S)
     axes = " ".join(["B", "N", "D"][-S.ndim:]) if S.ndim <= 3 else " ".join(f"X{i}" for i in range(S.ndim))
-    checks.shapes(S=(S, axes))
-    checks.floating(S=S)
-    checks.finite(S=S)
+    checks.real(S=(S, axes))
     _check_range(S, norm)
     low, high = S.amin(-1, keepdim=True), S.amax(-1, keepdim=True)
     if norm == "max":
@@ -243,11 +243,6 @@ def _check(x_endo: Tensor, x_exo: Tensor) -> None:
     checks.required(x_endo=x_endo, x_exo=x_exo)
     checks.floating(x_endo=x_endo, x_exo=x_exo)
     finite_rows(x_endo=x_endo, x_exo=x_exo)
-
-
-def _check_lag(lag: int, name: str) -> None:
-    if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {lag!r}")
 
 
 def _warn_constant(constant: Tensor, name: str) -> None:
@@ -276,6 +271,12 @@ def _check_independent(size: Tensor, before: Tensor, name: str, lag: int) -> Non
         window, i, j = gone.nonzero()[0].tolist()
         raise ValueError(f"{name}: expected lags that are no linear function of each other, got lag {lag + 1} of "
                          f"series {i if name == 'x_endo' else j} in window {window}, which is one")
+
+
+def _check_pivot(left: Tensor, size: Tensor, n: int) -> None:
+    if not torch.compiler.is_compiling() and not bool((left > ROUNDING * n * torch.finfo(left.dtype).eps * size).all()):
+        raise ValueError("x_endo, x_exo: expected independent series, or a ridge that float64 resolves beside their "
+                         f"sums of squares, got sums up to {size.max():.1e}")
 
 
 def _check_own_error(rss_own: Tensor, y: Tensor) -> None:

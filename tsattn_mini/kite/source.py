@@ -63,7 +63,7 @@ def check_form(form: str, horizon: int) -> None:
     Raises:
         ValueError: a form that is not known, or "released" for one step.
     """
-    if form not in FORMS:
+    if not isinstance(form, str) or form not in FORMS:
         raise ValueError(f"form: expected one of {tuple(FORMS)}, got {form!r}")
     if form == "released" and horizon == 1:
         raise ValueError("form: 'released' divides by a deviation over the horizon, so it needs at least 2 steps, "

@@ -154,10 +154,10 @@ class DecompositionForecaster(nn.Module):
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=len(encoder),
                     d_layers=len(decoder), kernel=kernel)
         self.seq_len, self.label_len, self.pred_len, self.V, self.kernel = seq_len, label_len, pred_len, V, kernel
-        self.enc_embedding = DataEmbedding(V, M, marks, calendar, position)
+        self.enc_embedding = DataEmbedding(V, M, marks, calendar, position, called="x_mark_enc")
         self.encoder = Encoder([DecompositionEncoderLayer(attention, M, d_ff, kernel, activation)
                                 for attention in encoder], SeasonalNorm(M))
-        self.dec_embedding = DataEmbedding(V, M, marks, calendar, position)
+        self.dec_embedding = DataEmbedding(V, M, marks, calendar, position, called="x_mark_dec")
         self.decoder = nn.ModuleList(DecompositionDecoderLayer(own, cross, V, M, d_ff, kernel, activation)
                                      for own, cross in decoder)
         self.decoder_norm = SeasonalNorm(M)

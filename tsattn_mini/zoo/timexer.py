@@ -125,7 +125,7 @@ class TimeXer(nn.Module):
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
         checks.counts(0, marks=marks)
         refuse_calendar(calendar)
-        if features not in FEATURES:
+        if not isinstance(features, str) or features not in FEATURES:
             raise ValueError(f"features: expected one of {list(FEATURES)}, got {features!r}")
         if features == "S" and V > 1:
             raise ValueError('V: expected 1 with features="S", which has no use for other columns; take "MS" to '
@@ -134,7 +134,7 @@ class TimeXer(nn.Module):
         self.features, self.released_statistics, self.use_norm = features, released_statistics, use_norm
         N = V if features == "M" else 1
         self.patch_embedding = PatchEmbedding(seq_len, patch_len, M, N, released_patches)
-        self.exogenous_embedding = InvertedEmbedding(seq_len, M)
+        self.exogenous_embedding = InvertedEmbedding(seq_len, M, called="x_mark_enc")
         self.layers = nn.ModuleList(TimeXerLayer(M, H, d_ff, activation) for _ in range(e_layers))
         self.norm = nn.LayerNorm(M)
         self.head = nn.Linear(M * (self.patch_embedding.P + 1), pred_len)
@@ -176,11 +176,19 @@ class TimeXer(nn.Module):
 
     def read_exogenous(self, x_norm: Float[Tensor, "B T V"],
                        marks: Shaped[Tensor, "B T K"] | None) -> Float[Tensor, "B S M"] | None:
-        """The tokens that global tokens may ask: exogenous columns, then marks; None if there are neither."""
+        """The tokens that global tokens may ask: exogenous columns, then marks; None if there are neither.
+
+        Raises:
+            ValueError: marks so large that no norm can be taken of their tokens.
+        """
         columns = x_norm if self.features == "M" else x_norm[..., :-1]
-        if not columns.shape[-1]:
-            columns, marks = marks, None
-        if columns is None:
+        if columns.shape[-1]:
+            with scope("exogenous_embedding"):
+                return self.exogenous_embedding(columns.to(x_norm.dtype), marks)
+        if marks is None:
             return None
+        checks.overflow("x_mark_enc", marks.to(x_norm.dtype))
         with scope("exogenous_embedding"):
-            return self.exogenous_embedding(columns.to(x_norm.dtype), marks)
+            exogenous = self.exogenous_embedding(marks.to(x_norm.dtype))
+        checks.squares("x_mark_enc", exogenous)
+        return exogenous
