@@ -33,7 +33,7 @@ def read(path: Path) -> tuple[Entries, list[str]]:
         raise ValueError(f"progress: expected a file of at most {LARGEST // 1000} KB, got {path}, which is larger")
     try:
         found = json.loads(path.read_text("utf8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"progress: {path} is no JSON, or only a part of it; name another file") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("questions"), dict):
         raise ValueError(f"progress: {path} is no progress file of this book; name another file")
