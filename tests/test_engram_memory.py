@@ -284,7 +284,7 @@ def test_a_released_layer_that_does_not_fit_is_refused():
     state = released(layer(root="sign", dtype=torch.float32))
     refuse("pad: no weight tells it", load_checkpoint, state, "engram",
            **{k: v for k, v in SETTINGS.items() if k != "pad_id"})
-    refuse(r"layer: expected one of layers=\[1, 3\], got 2", load_checkpoint, state, "engram",
+    refuse(r"layer_id: expected one of layers=\[1, 3\], got 2", load_checkpoint, state, "engram",
            **{**SETTINGS, "layer_id": 2})
     refuse("offsets' holds .* but these layers, sizes and heads give", load_checkpoint, state, "engram",
            **{**SETTINGS, "layer_id": 3})
