@@ -16,20 +16,12 @@ _IN_TEXT, _IN_NAME = re.compile(f"[{_UNSEEN}]"), re.compile(f"[\t\n{_UNSEEN}]")
 
 
 def visible(name: str) -> str:
-    r"""A name in one line, with every character that works unseen spelled out.
-
-    >>> visible("two\nlines")
-    'two\\nlines'
-    """
+    """A name in one line, with every character that works unseen spelled out."""
     return _IN_NAME.sub(_spelled, name)
 
 
 def escape(text: str, quote: bool = True) -> str:
-    """A text as HTML, for between tags and in quoted attributes; new lines and tabs stay.
-
-    >>> escape("a < b")
-    'a &lt; b'
-    """
+    """A text as HTML, for between tags and in quoted attributes; new lines and tabs stay."""
     return html.escape(_IN_TEXT.sub(_spelled, text), quote)
 
 

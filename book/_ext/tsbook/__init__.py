@@ -1,7 +1,6 @@
-"""The Sphinx side of the book: lessons run and planned as talks, claims, questions, words and functions gathered."""
+"""The Sphinx side of the book: lessons run and planned as talks, claims listed, questions gathered, words explained."""
 
 from tsbook import (
-    api,
     assets,
     cards,
     claims,
@@ -9,10 +8,8 @@ from tsbook import (
     glossary,
     graphs,
     handouts,
-    hard_questions,
     marking,
     notes,
-    policy,
     self_test,
     symbols,
     talk,
@@ -20,11 +17,11 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks,
-         handouts, theme, graphs, assets, policy)
+PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, handouts, theme, graphs,
+         assets)
 
 
 def setup(app):
     for part in PARTS:
         part.setup(app)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,7 +44,7 @@ export function paper(talk) {
     staying = true;
     lay();
     leaves.prepend(choices());
-    talk.open.add(goBack);
+    talk.open.push(goBack);
   }
 
   function goBack() {
