@@ -1,7 +1,7 @@
 """torch's exporter learns anew, for every graph, what is the same for all of them; here it learns that once.
 
 A small graph then takes a third of the time, one of a thousand operations half; the files are the same to the byte.
-What is replaced meanwhile is not public: where another release lacks a name, its exporter takes its own time.
+What is replaced meanwhile is not public, so torch and onnxscript stay at the releases that pyproject.toml names.
 """
 
 from collections.abc import Callable, Iterator
