@@ -7,7 +7,8 @@
 #                  one alone: make lessons LESSONS=lessons/01_attention_by_hand.ipynb
 #   make web       fetch the front end's packages and bundle it
 #   make results   train the models of the comparison tables and store the tables (minutes)
-#   make bench     measure drags, first answers, page sizes and build times
+#   make bench     measure drags, first answers, page sizes and build times beside their limits; fails above one
+#   make audit     ask PyPI and npm for known weaknesses of the pinned packages
 #   make clean     remove what was built; .venv and node_modules stay
 
 PYTHON ?= python3
@@ -26,7 +27,7 @@ SHAPES := $(wildcard tests/test_attention.py tests/test_golden*.py tests/test_em
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: book test style lab lessons web bench clean
+.PHONY: book test style lab lessons web bench audit clean
 .DELETE_ON_ERROR:
 
 book: $(BUNDLE)
@@ -35,6 +36,8 @@ book: $(BUNDLE)
 	@echo "book: open $(CURDIR)/_build/html/index.html"
 
 test: style book
+	@echo "test: the examples of the docstrings"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --doctest-modules tsattn_mini
 	@echo "test: modules and golden arrays with every signature checked"
 	@$(BIN)/python -m pytest -q $(SHAPES) -n 2 -m "not bad_input" --jaxtyping-packages=tsattn_mini,beartype.beartype
 	@echo "test: everything; the stored outputs of the lessons beside those of the book's own fresh run"
@@ -60,6 +63,11 @@ results: $(INSTALLED)
 
 bench: book
 	@$(BIN)/python tests/bench.py
+
+audit:
+	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && \
+		.venv-audit/bin/pip -qq --disable-pip-version-check install pip-audit==2.10.1; }
+	@.venv-audit/bin/python .ci/audit.py
 
 clean:
 	rm -rf _build $(WEB)/dist .pytest_cache .ruff_cache .hypothesis

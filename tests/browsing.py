@@ -33,15 +33,20 @@ def chromium(playwright):
 class Quiet(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def end_headers(self):
+        if self.server.policy:
+            self.send_header("Content-Security-Policy", self.server.policy)
+        super().end_headers()
+
     def log_message(self, *args):
         """Nobody reads this log."""
 
 
 @contextmanager
-def quiet_server(folder):
-    """Serve `folder` on a free port of 127.0.0.1; yields its address."""
+def quiet_server(folder, policy=None):
+    """Serve `folder` on a free port of 127.0.0.1, with a Content-Security-Policy or none; yields its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    server.daemon_threads = True
+    server.daemon_threads, server.policy = True, policy
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
@@ -92,3 +97,11 @@ def specs(name, folder=BOOK):
         spec["graphs"] |= {key: re.search(r', "(.*)"', path.read_text())[1] for key, path in beside.items()}
         found[spec["id"]] = spec
     return found
+
+
+def of_every_kind():
+    """Names of built pages that have, together, an explorer with every kind of handle."""
+    with_explorers = pages("data-explorer=")
+    found = {input["kind"]: name for name in reversed(with_explorers) if (BOOK / name).exists()
+             for spec in specs(name).values() for input in spec["inputs"]}
+    return sorted({*found.values()}) or with_explorers

@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 from browsing import BOOK, chromium, quiet_server, watched
 from playwright.sync_api import sync_playwright
+from tsbook.policy import POLICY
 
 from tsattn_mini.explore import Explorer
 
@@ -44,8 +45,8 @@ def book():
 
 @pytest.fixture(scope="session")
 def served(book):
-    """The book's address on a quiet web server."""
-    with quiet_server(book) as address:
+    """The book's address on a quiet web server, which sends the policy that `how_to` gives to hosts."""
+    with quiet_server(book, POLICY) as address:
         yield address
 
 

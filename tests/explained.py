@@ -37,6 +37,12 @@ def golden(name, model, **more):
     return load_checkpoint(weights, model, **config["params"] | vocab | modes | more)
 
 
+def variables(net):
+    """How many columns the model reads."""
+    inner = getattr(net, "transformer", getattr(net, "forecaster", net))
+    return getattr(inner, "V", None) or net.D + 1
+
+
 def explorers_of(blocks):
     return [block for block in blocks if isinstance(block, Explorer)]
 

@@ -223,5 +223,5 @@ def test_arguments_of_another_kind_are_refused_by_name(name, value, message):
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="H: expected a divisor of the model width M=8, got 3"):
         AttentionLayer(scaled_dot_product, M=8, H=3)
-    with pytest.raises(ValueError, match="L: expected at least one position, got 0"):
+    with pytest.raises(ValueError, match="L: expected at least 1, got 0"):
         causal(0)

@@ -133,7 +133,7 @@ def test_a_tensor_of_the_wrong_shape_names_itself(name, shape, message):
     ({"seq_len": 96}, "seq_len: the weights say 11, got 96"), ({"c_out": 1}, "c_out: the weights say 3, got 1"),
     ({"p_hidden_dims": [5]}, r"p_hidden_dims: the weights say \[5, 13\], got \[5\]"),
     ({"e_layers": 2}, "e_layers: the weights say 1, got 2"),
-    ({"n_heads": 3}, "H: expected a divisor of the model width M=10, got 3"),
+    ({"n_heads": 3}, "n_heads: expected a divisor of the model width M=10, got 3"),
     ({"label_len": 12}, "label_len: expected 0 <= label_len <= seq_len=11"),
     ({"activaton": "relu"}, r"activaton: not a setting of this model; did you mean activation\?"),
     ({"activation": "tanh"}, "activation: expected one of"),

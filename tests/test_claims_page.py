@@ -46,6 +46,18 @@ def test_the_places_of_a_claim_exist_in_its_lessons_and_on_their_pages(claim):
         assert re.search(rf"""id=["']{anchor}["']""", page), f"{lesson} has no {anchor}"
 
 
+@each_claim
+def test_the_box_that_judges_a_claim_has_the_colour_of_its_verdict(claim):
+    for lesson, anchor in claim.places:
+        if anchor == "three-checks":  # one box for three claims
+            continue
+        text = (ROOT / f"lessons/{lesson}.ipynb").read_text("utf8")
+        targets, title = rf'"\({anchor}\)=\\n",(?:\s*"\([\w-]+\)=\\n",)*', r'\s*":::{admonition}[^"]*",'
+        box = re.search(rf'{targets}{title}\s*":class: (\w+)', text)
+        if box and claim.verdict != "unverifiable":
+            assert box[1] == ("note" if claim.verdict == "right" else "warning"), anchor
+
+
 def test_the_page_prints_every_row_and_the_counts_of_the_rows():
     page = (BOOK / "book/claims.html").read_text("utf8")
     rows = dict(re.findall(r"<article class='ts-claim' id='claim-(\d+)' data-verdict='(\w+)'>", page))

@@ -141,6 +141,9 @@ def test_what_is_no_checkpoint_is_refused_and_never_run(command, name, here, cap
     (["--start", "soon"], "start: expected a row or a date"), (["--start", "-1"], "start: expected"),
     (["--target", "gone"], "gone"), (["--columns", "wind", "price"], "the weights take 3 variables, got 2 columns"),
     (["--sep", ";;"], "sep: expected one character"), (["--decimal", "x"], "decimal"), (["--freq", "blue"], "freq"),
+    (["--freq", "99999999999999999h"], "freq: expected a step"), (["--freq", "999999999999h"], "freq: expected a step"),
+    (["--date-format", "%Q"], "date_format: expected one that Python knows, like '%d/%m/%Y %H:%M', got '%Q'"),
+    (["--date-format", "%d%d"], "date_format: expected one"), (["--date-format", "%"], "date_format: expected one"),
     (["--missing", "guess"], "missing: expected one of"), (["--date", "load"], "load"),
     (["--encoding", "utf9"], "encoding")])
 def test_what_does_not_fit_is_refused(command, arguments, why, here, capsys):
@@ -180,8 +183,8 @@ def test_settings_that_are_missing_are_named_all_at_once(command, here, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("given", "why"), [
-    ("n_heads=3", "divisor"), ("n_heads=two", "got n_heads='two'"), ("d_model=16", "weights say 10"),
-    ("label_len=99", "label_len")])
+    ("n_heads=3", "divisor"), ("n_heads=two", "n_heads: expected a whole number, got 'two'"),
+    ("d_model=16", "weights say 10"), ("label_len=99", "label_len")])
 def test_settings_that_contradict_the_weights_are_refused(command, given, why, here, capsys):
     assert run(command, given=[*own.SET, given]) == 1
     assert why in refused(capsys)
@@ -240,6 +243,14 @@ def test_files_that_cannot_be_written_are_refused(command, arguments, why, here,
     assert run(command, *arguments) == 1
     assert why in refused(capsys)
     assert (here / "my.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--csv", "--flow", "--config", "--data"])
+def test_a_name_that_no_file_can_have_is_not_understood(option, here, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("trace", option, "a\0b.csv")
+    assert ended.value.code == 2
+    assert f"argument {option}: expected the name of a file, got 'a\\x00b.csv'" in capsys.readouterr().err
 
 
 def test_a_place_that_takes_no_file_is_refused_before_the_work(here, written, capsys, monkeypatch):

@@ -198,7 +198,7 @@ def test_entries_of_others_stay_and_what_cannot_be_read_is_told(ask, tmp_path, m
     ("{", "is no JSON"), ("[]", "is no progress file"), ('{"format": "x"}', "is no progress file"), ("", "is no JSON"),
     ('{"format": "tsattn-mini progress", "questions": []}', "is no progress file"), ("\udcff", "is no JSON"),
     ('{"format": "tsattn-mini progress", "version": 2, "questions": {}}', "expected format 1, got 2"),
-    (" " * 1_000_001, "at most 1000 KB")])
+    (" " * 1_000_001, "at most 1000 KB"), ("[" * 100_000, "is no JSON")])
 def test_what_is_no_progress_file_is_refused_and_left_alone(text, why, tmp_path, capsys):
     file = tmp_path / "mine.json"
     file.write_bytes(text.encode("utf8", "surrogateescape"))
@@ -212,6 +212,13 @@ def test_a_folder_that_is_not_there_is_named_before_anything_is_asked(tmp_path, 
     said = capsys.readouterr()
     assert "gone" in said.err
     assert "Question" not in said.out
+
+
+def test_a_name_that_no_file_can_have_is_not_understood(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["quiz", "5", "--progress", "a\0b"])
+    assert ended.value.code == 2
+    assert "argument --progress: expected the name of a file, got 'a\\x00b'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "why"), [

@@ -4,6 +4,7 @@ import json
 
 import own
 import pytest
+import torch
 
 from tsattn_mini.cli import main
 
@@ -57,6 +58,57 @@ def test_settings_that_do_not_fit_are_refused_in_one_line(checkpoint, arguments,
     said = capsys.readouterr().err
     assert why in said, said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    ("model=nonstationary", "set: expected settings of the model, got model=nonstationary; --model names the model"),
+    ("pred_length=7", "set: expected a setting of nonstationary, got pred_length; did you mean pred_len?"),
+    *((f"{name}=3", f"set: expected a setting of nonstationary, got {name}; it has d_model, n_heads, ")
+      for name in ("foo", "state", "self", "__class__", "path_or_dict")),
+    ("a=" + "[" * 100_000, "set: expected a setting of nonstationary, got a; it has d_model")])
+@pytest.mark.parametrize("command", ["settings", "trace"])
+def test_a_name_that_is_no_setting_of_the_model_is_refused(checkpoint, command, given, why, capsys):
+    assert main([command, str(checkpoint), "--set", *own.SET, given]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"tsattn-mini: error: {why}")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_a_whole_released_configuration_may_hold_more_and_name_the_model(checkpoint, tmp_path, capsys):
+    more = {"model": "Nonstationary_Transformer", "state": "train", "n_heads": 2, "seg_len": 96, "path_or_dict": "."}
+    (tmp_path / "args.json").write_text(json.dumps(more))
+    assert main(["settings", str(checkpoint), "--config", str(tmp_path / "args.json")]) == 0
+    assert any(line.split() == ["model", "nonstationary", "given"] for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (b'{"a": "\xff"}', "it is no text in UTF-8"),
+    (b'{"a": ' + b"9" * 5000 + b"}", "a number in it has too many digits"),
+    (b'{"a": ' + b"[" * 100_000, "it is nested too deep"), (b"{", "expected JSON, got an error in line 1")])
+def test_a_file_without_settings_is_named(checkpoint, content, why, tmp_path, capsys):
+    (tmp_path / "args.json").write_bytes(content)
+    assert main(["settings", str(checkpoint), "--config", str(tmp_path / "args.json")]) == 1
+    said = capsys.readouterr().err
+    expected = "tsattn-mini: error: config: expected a file with settings, got "
+    assert said.startswith(f"{expected}{tmp_path / 'args.json'}: {why}")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "uint16"])
+def test_numbers_that_nothing_here_computes_with_are_refused_by_name(dtype, checkpoint, capsys):
+    state = torch.load(checkpoint)
+    first = next(iter(state))
+    torch.save(state | {first: state[first].abs().to(getattr(torch, dtype))}, checkpoint)
+    assert main(["settings", str(checkpoint)]) == 1
+    said = capsys.readouterr().err
+    assert said == ("tsattn-mini: error: state dict: expected float16, bfloat16, float32 or float64 under "
+                    f"{first!r}, got {dtype}\n")
+
+
+def test_a_device_is_no_file_of_weights(capsys):
+    assert main(["settings", "/dev/null"]) == 1
+    assert "checkpoint: '/dev/null' is a device or a pipe; pass a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "value"), [

@@ -205,8 +205,7 @@ def test_presets_that_do_not_fit_are_refused(make, message):
 
 
 BADGES = """el => [...el.querySelectorAll(".ts-panel[data-diff]")].map(panel => {
-  const { top, lineHeight } = getComputedStyle(panel, "::after");
-  const badge = panel.getBoundingClientRect().top + panel.clientTop + parseFloat(top) + parseFloat(lineHeight);
+  const badge = panel.querySelector(".ts-badge").getBoundingClientRect().bottom;
   const range = document.createRange();
   range.selectNodeContents(panel.querySelector("figcaption"));
   return range.getBoundingClientRect().top - badge;

@@ -212,6 +212,12 @@ def test_marks_of_weeks_quarter_ends_and_working_days():
     (["2011-01-01"], "YS", r"^freq: expected one of \['s', 'min', 'h', 'D', .*'QE'\], got 'YS'$"),
     (["2011-01-01"], "BME", "^freq: expected one of .* got 'BME'$"),
     (["2011-01-01"], "H", "^freq: expected one of .* got 'H'$"),
+    (["2011-01-01"], None, "^freq: expected one of .* got None$"),
+    (["2011-01-01"], 3, "^freq: expected one of .* got 3$"),
+    (["2011-01-01"], "0h", "^freq: expected one of .* got '0h'$"),
+    (["2011-01-01"], "-1h", "^freq: expected one of .* got '-1h'$"),
+    (["2011-01-01"], "99999999999999999h", "^freq: expected one of .* got '99999999999999999h'$"),
+    (["2011-01-01"], "99999999999999999MS", "^freq: expected one of .* got '99999999999999999MS'$"),
     ([], "h", "^index: .* got DatetimeIndex of length 0$"),
     (["2011-01-01", None], "h", "^index: .* got NaT at row 1$"),
     (["2011-01-01", "2011-01-03", "2011-01-03", "2011-01-02"], "D",
@@ -228,3 +234,10 @@ def test_marks_bad_input(stamps, freq, message):
 def test_marks_need_time_stamps():
     with pytest.raises(ValueError, match=r"^index: .* got RangeIndex of length 3$"):
         time_features(pd.RangeIndex(3), "h")
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64, None, "float32"])
+def test_marks_are_no_whole_numbers(dtype):
+    with pytest.raises(ValueError, match=f"^dtype: expected a floating point type, got {dtype}$"):
+        time_features(pd.DatetimeIndex(["2011-01-01"]), "h", dtype)

@@ -114,7 +114,7 @@ def test_norms_take_neither_integers_nor_zeros_without_epsilon():
     refuse("x: expected floating-point numbers, got int64", rms_norm, T([1, 2]))
     refuse("eps: expected a number above 0, or 0 where no vector is zero, got 0", rms_norm, torch.zeros(3), eps=0.0)
     refuse("eps: expected a number above 0", rms_norm, torch.ones(3), eps=-1.0)
-    refuse("eps: expected a number above 0", rms_norm, torch.ones(3), eps=math.nan)
+    refuse("eps: expected a finite number, got nan", rms_norm, torch.ones(3), eps=math.nan)
     assert torch.equal(rms_norm(torch.full((3,), 2.0), eps=0.0), torch.ones(3))
 
 
@@ -171,13 +171,13 @@ def test_counts_refuse_targets_that_are_no_ids():
     refuse("targets: expected ids from 0 to 4, or -1, got -1 to 9", Counts, ids, T([[2, 9, -1]]), 5)
     refuse("targets: expected axes 'B L' with B=1, L=3", Counts, ids, T([[2, 3]]), 5)
     refuse("targets: expected ids from 0 to 4, or -1, got 7 to 7", counts.losses, T([[1]]), T([[7]]))
-    refuse("N: expected at least 0 ids to look back at, got -1", Counts, ids, T([[2, 3, -1]]), 5, -1)
+    refuse("N: expected at least 0, got -1", Counts, ids, T([[2, 3, -1]]), 5, -1)
 
 
 @pytest.mark.bad_input
 def test_a_language_model_has_a_vocabulary_and_places():
-    refuse("P, L: expected at least 1 piece and 1 place, got 0, 9", LanguageModel, 0, 9)
-    refuse("P, L: expected at least 1 piece and 1 place, got 30, 0", LanguageModel, 30, 0)
+    refuse("P: expected at least 1, got 0", LanguageModel, 0, 9)
+    refuse("L: expected at least 1, got 0", LanguageModel, 30, 0)
 
 
 @pytest.mark.bad_input

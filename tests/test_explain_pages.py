@@ -1,7 +1,7 @@
 """Every released model becomes one page: its graphs agree with the module at every end of every handle."""
 
 import pytest
-from explained import explorers_of, golden, series
+from explained import explorers_of, golden, series, variables
 
 from tsattn_mini.explain import explorers
 from tsattn_mini.explore.page import write
@@ -11,12 +11,6 @@ FORECASTERS = {
     "autoformer_forecast_long": ("autoformer", {}), "fedformer_forecast_long": ("fedformer", {}),
     "itransformer_forecast_long": ("itransformer", {}), "timexer_forecast_MS": ("timexer", {}),
     "duet_forecast": ("duet", {}), "kite_inference_future": ("kite", {})}
-
-
-def variables(net):
-    """How many columns the model reads."""
-    inner = getattr(net, "transformer", getattr(net, "forecaster", net))
-    return getattr(inner, "V", None) or net.D + 1
 
 
 @pytest.mark.parametrize("name", FORECASTERS)

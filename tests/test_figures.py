@@ -177,3 +177,26 @@ def pixels(png):
     raw = zlib.decompress(found)
     rows = [raw[i * (1 + 3 * width) + 1:(i + 1) * (1 + 3 * width)] for i in range(height)]
     return [[list(row[3 * j:3 * j + 3]) for j in range(width)] for row in rows]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("draw", [heat, bars, lines])
+@pytest.mark.parametrize(("x", "axes", "message"), [
+    (torch.zeros(0), "S", r"x: expected at least one entry along every axis, got shape \(0,\)"),
+    (torch.zeros(2, 0), "L S", r"x: expected at least one entry along every axis, got shape \(2, 0\)"),
+    (torch.ones(2, dtype=torch.complex64), "S", "x: expected real numbers, got complex64"),
+    ([1.0, 2.0], "S", "x: expected a tensor, got list"), (None, "S", "x: expected a tensor, got NoneType"),
+    (torch.ones(2), 3, "axes: expected a string such as 'L S', got 3"),
+    (torch.ones(2), None, "axes: expected a string such as 'L S', got None"),
+    (torch.ones(2), ["S"], r"axes: expected a string such as 'L S', got \['S'\]"),
+    (torch.ones(2), "L S", r"axes: expected 1 words for shape \(2,\), got 'L S'"),
+])
+def test_what_cannot_be_drawn_is_refused(draw, x, axes, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        draw(x, axes)
+
+
+@pytest.mark.parametrize("draw", [heat, bars, lines])
+def test_true_and_false_are_drawn_as_one_and_zero(draw):
+    flags = torch.tensor([True, False, True])
+    assert draw(flags, "S").html == draw(flags.long(), "S").html

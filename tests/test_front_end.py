@@ -204,6 +204,14 @@ def test_after_a_move_a_sentence_says_what_moved_most(live):
     live["same"].page.get_by_text(said).wait_for()
 
 
+def test_numbers_that_are_written_alike_get_more_digits_in_that_sentence(live):
+    y = X.tolist()
+    y[2][3] += 0.0004
+    put(live["same"], y=y)
+    said = SAY["changed"].format(step="y", at="[2,3]", before="1.2500", after="1.2504")
+    live["same"].page.get_by_text(said).wait_for()
+
+
 def test_a_refusal_outlasts_the_sentence_about_the_move_before(live):
     y = live["same"]
     field = y.box("y").locator("input").first

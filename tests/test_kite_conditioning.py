@@ -49,6 +49,16 @@ def row_of_weights(A_b, A_g, S, delta):
     return [o / sum(odds) for o in odds]
 
 
+@pytest.mark.parametrize("other", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("of_S", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_prior_of_another_dtype_is_read_in_the_scores_own(other, of_S):
+    q, k, W1, W2 = (x.to(other) for x in (draw(2, 3), draw(4, 5), draw(3, 5), draw(3, 5, seed=1)))
+    S = prior(2, 4).to(of_S)
+    scores = bilinear_scores(q, k, W1, W2, S)
+    assert scores.dtype == other
+    assert torch.equal(scores, bilinear_scores(q, k, W1, W2, S.to(other)))
+
+
 def test_the_gate_equals_prior_times_likelihood_in_plain_loops():
     A_b, A_g, S = tables(B, N, D)
     A = knowledge_guided(A_b, A_g, S, 1e-3)

@@ -31,7 +31,7 @@ B, N, D, T, F, d = 2, 3, 5, 7, 11, 13
     ({"mask": [[True, False, False]]}, r"mask: expected the scores' shape \(1, 2\), .* got shape \(1, 3\)"),
     ({"delta": 0.0}, r"delta: expected at least 4\.9e-324, the smallest number of float64 above 0, .* got 0\.0"),
     ({"delta": -1e-6}, r"delta: expected at least .* got -1e-06"), ({"delta": math.nan}, r"delta: .* got nan"),
-    ({"delta": math.inf}, r"delta: .* at most 1\.8e\+308, got inf"),
+    ({"delta": math.inf}, "delta: expected a finite number, got inf"),
 ])
 def test_what_does_not_fit_eq_13_is_refused(change, message):
     given = {"A_b": [[0.0, 0.0]], "A_g": [[0.0, 0.0]], "S": [[0.5, 0.5]], **change}

@@ -251,14 +251,14 @@ def mixture(*weights, stds=(0.5, 0.5), y=0.0):
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: mixture(1.5, -0.5), r"weights: expected numbers of at least 0, got -0\.5"),
     (lambda: mixture(0.0, 0.0), "sum of weights: expected numbers above 0, got 0"),
-    (lambda: mixture(0.5, math.nan), "weights: expected numbers of at least 0, got nan"),
+    (lambda: mixture(0.5, math.nan), "weights: expected finite numbers, got nan"),
     (lambda: mixture(0.5, 0.5, stds=(0.5, -0.5)), r"stds: expected numbers of at least 0, got -0\.5"),
     (lambda: mixture(0.5, 0.5, y=1e200), "y: expected numbers that stay within the range of float64"),
     (lambda: exact.gaussian_crps((0.0, -1.0), (0.0, 1.0)), "forecast: expected numbers of at least 0, got -1"),
     (lambda: exact.gaussian_crps((0.0, 1.0), (0.0, -1.0)), "truth: expected numbers of at least 0, got -1"),
     (lambda: exact.guided_gaussian(1e6, (1.0, 0.5), (0.0, 1.2)), r"omega: expected .* to 1e-05, got 1e\+06"),
     (lambda: exact.guided_gaussian(-1e4, (1.0, 0.5), (0.0, 1.2)), r"omega: expected .* below e\^710, got e\^8755 from"),
-    (lambda: exact.guided_gaussian(math.inf, (1.0, 0.5), (0.0, 1.2)), "omega: expected finite numbers, got inf"),
+    (lambda: exact.guided_gaussian(math.inf, (1.0, 0.5), (0.0, 1.2)), "omega: expected a finite number, got inf"),
 ])
 def test_what_would_become_nan_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
@@ -281,11 +281,13 @@ def test_a_time_outside_0_1_is_refused(velocity, s):
     (lambda one: exact.gaussian_velocity(one, one, (0.0, 0.0)), "variance: expected numbers above 0, got 0"),
     (lambda one: exact.gaussian_velocity(one, 0 * one, (0.0, 1.0), (0.0, 0.0)), "variance: expected numbers above 0"),
     (lambda one: exact.error_growth(one, 0 * one), "target_std: expected numbers above 0, got 0"),
-    (lambda one: exact.guided_gaussian(1.0, (0.0, 1.0), (0.0, -1.0)), "marginal: expected numbers above 0, got -1"),
+    (lambda one: exact.guided_gaussian(1.0, (0.0, 1.0), (0.0, -1.0)), "marginal: expected numbers of at least 0, got"),
     (lambda one: exact.two_point_velocity(one, one / 2, 1.0, "l1"), "1 - p: expected numbers above 0, got 0"),
     (lambda one: exact.two_point_velocity(one, one, 0.5, "l1"), "1 - s: expected numbers above 0, got 0"),
-    (lambda one: exact.two_point_share(math.nan), "p: expected numbers above 0, got nan"),
+    (lambda one: exact.two_point_share(math.nan), "p: expected a finite number, got nan"),
     (lambda one: exact.exponential_velocity(one, one), "1 - s: expected numbers above 0, got 0"),
+    (lambda one: exact.exponential_velocity(3e38 * one, 0.9 * one, "l1"), "y, s: expected numbers that stay within"),
+    (lambda one: exact.gaussian_crps((True, True), (0.0, 1.0)), r"forecast: expected \(mean, standard dev"),
 ])
 def test_a_law_without_width_or_a_share_outside_0_1_is_refused(call, message):
     with pytest.raises(ValueError, match=message):

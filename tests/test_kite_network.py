@@ -264,3 +264,12 @@ def test_what_does_not_fit_is_refused_by_name():
         velocity(net, x, w=torch.full_like(x.w, 2.0))
     with pytest.raises(ValueError, match="t: expected finite numbers, got inf"):
         velocity(net, x, t=x.t + torch.inf)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("name", "said"), [("y", "y"), ("x_exo", "y, x_exo, y_exo"), ("y_exo", "y, x_exo, y_exo")])
+def test_a_state_of_which_no_norm_can_be_taken_is_an_overflow_of_what_made_it(name, said):
+    net = network()
+    x = inputs(net)
+    with pytest.raises(ValueError, match=f"^{said}: expected numbers that stay within the range of float64, got an ov"):
+        velocity(net, x, **{name: 1e160 * getattr(x, name)})

@@ -80,17 +80,19 @@ def test_a_model_that_cannot_be_is_refused(options, message):
 def test_what_does_not_fit_is_refused_before_anything_is_computed():
     net, bare = model(), model(future=False)
     x_endo, x_exo, y_exo = windows(net)
+    huge = torch.tensor(1e200, dtype=torch.float64)
     cases = [
         (net, (x_endo, x_exo), {}, "y_exo: a model built with future=True needs exogenous futures, got None"),
         (bare, (x_endo, x_exo, y_exo), {}, "y_exo: a model built with future=False reads no exogenous futures"),
         (net, (x_endo[:, :-1], x_exo, y_exo), {}, r"x_endo: expected axes 'B 11 N', got shape \(2, 10, 1\)"),
         (net, (x_endo, x_exo[:1], y_exo), {}, "x_exo: expected axes 'B 11 3' with B=2"),
-        (net, (x_endo, x_exo[..., :0], y_exo), {}, "x_exo: expected axes 'B 11 3' with B=2"),
+        (net, (x_endo, x_exo[..., :0], y_exo), {}, "x_exo: expected at least one entry along every axis"),
         (net, (x_endo, x_exo, y_exo + torch.nan), {}, "y_exo: expected finite numbers, got nan at row 0, column 0"),
         (net, (x_endo, x_exo, y_exo), {"n_samples": 0}, "n_samples: expected a whole number of at least 1, got 0"),
         (net, (x_endo, x_exo, y_exo), {"steps": 0}, "steps: expected a whole number of at least 1, got 0"),
         (net, (x_endo, x_exo, y_exo), {"S": torch.full((2, 1, 3), 1.5).double()}, "S: expected entries between 0"),
-        (net, (x_endo, x_exo, y_exo), {"omega": math.nan}, "omega: expected finite numbers, got nan"),
+        (net, (x_endo, x_exo, y_exo), {"omega": math.nan}, "omega: expected a finite number, got nan"),
+        (net, (x_endo, x_exo, y_exo), {"eps": huge.expand(20, 5)}, "^z, eps: expected numbers that stay within"),
         (net, (x_endo, x_exo, y_exo), {"z": torch.zeros(3, 2).double()}, "z: expected axes 'B 2' with B=20, got shape"),
     ]
     for m, x, given, message in cases:
@@ -99,5 +101,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed():
             m.sample(*x, **given)
     with pytest.raises(ValueError, match="y_endo: expected axes 'B 5 N' with B=2, N=1, got shape"):
         net.loss(x_endo, x_exo, y_exo, torch.ones(2, 4, 1, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"^z, eps: expected numbers that stay within the range of float64"):
+        net.loss(x_endo, x_exo, y_exo, torch.ones(2, 5, 1).double(), z=huge.expand(2, 2))
+    with pytest.raises(ValueError, match=r"^y_endo: expected numbers that stay within the range of float64"):
+        net.loss(x_endo, x_exo, y_exo, huge.expand(2, 5, 1))
     with pytest.raises(ValueError, match="x: expected at least 2 steps of the past"):
         standardise(torch.ones(1, 1, 1))

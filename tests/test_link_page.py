@@ -128,7 +128,7 @@ def test_reset_takes_the_state_out_of_the_address_and_leaves_the_rest(visit):
     assert "s=" in live["all"].page.url
     for one in live.values():
         one.at.locator("[data-reset]").press("Enter")
-    live["all"].page.wait_for_function("!location.search.includes('s=')")
+    live["all"].page.wait_for_function("() => !location.search.includes('s=')")
     url = live["all"].page.url
     assert "s=" not in url
     assert "talk" in url

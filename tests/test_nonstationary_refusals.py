@@ -12,6 +12,7 @@ from tsattn_mini.nonstationary import (
     StationarizedTransformer,
     destationary_attention,
     stationarize,
+    temperature,
 )
 
 pytestmark = pytest.mark.bad_input
@@ -30,6 +31,7 @@ def refuse(message, call, *args, **kwargs):
     ({"d_layers": 0}, "d_layers: expected at least 1, got 0"), ({"H": 3}, "H: expected a divisor of .* M=8, got 3"),
     ({"p_hidden": ()}, r"hidden: expected at least one width, .* got \[\]"),
     ({"p_hidden": (5, 0)}, r"hidden: .* got \[5, 0\]"), ({"activation": "tanh"}, r"activation: .* got 'tanh'"),
+    ({"activation": ["gelu"]}, r"activation: expected one of .* got \['gelu'\]"),
 ])
 def test_sizes_that_do_not_fit_are_refused_in_the_constructor(sizes, message):
     refuse(message, NonstationaryTransformer, **{**TOY, **sizes})
@@ -89,3 +91,13 @@ def test_a_delta_of_another_length_than_the_keys_is_refused(length):
     q = draw(2, 12, 4, 2)
     refuse(rf"delta: expected axes 'B S' with B=2, S=12, got shape \(2, {length}\)", destationary_attention, q, q, q,
            delta=draw(2, length))
+
+
+@pytest.mark.parametrize("bounds", [
+    (math.nan, 1), (0, math.nan), (5, -5), "ab", ("0", "1"), (1,), (0, 1, 2), 3, (False, True)])
+def test_bounds_are_two_numbers_the_lower_first(bounds):
+    refuse(r"^bounds: expected two numbers, the lower first, got [^\n]+$", temperature, torch.zeros(1, 1), bounds)
+
+
+def test_a_bound_may_be_infinite():
+    assert temperature(torch.zeros(1, 1), (-math.inf, 80)).item() == 1

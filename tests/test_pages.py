@@ -7,7 +7,7 @@ import json
 
 import pytest
 from answering import answers, give
-from browsing import BOOK, pages, specs
+from browsing import of_every_kind, pages, specs
 from live import first_values, picture_fault
 
 from tsattn_mini.explore.element import words
@@ -20,9 +20,6 @@ TOO_WIDE = """() => [...document.querySelectorAll("body *")].filter(el => {
   return document.scrollingElement.scrollWidth > innerWidth && width && right > innerWidth;
 }).map(el => `${el.tagName}.${el.className}`).slice(0, 5)"""
 LESSONS = pages("data-explorer=")
-KINDS = {input["kind"]: name for name in reversed(LESSONS) if (BOOK / name).exists()
-         for spec in specs(name).values() for input in spec["inputs"]}
-OF_EVERY_KIND = sorted({*KINDS.values()}) or LESSONS  # with an explorer for every kind of handle
 from_the_disk = pytest.mark.parametrize("site", ["file"], indirect=True)
 SCHEME = "getComputedStyle(document.documentElement).getPropertyValue('--ts-scheme').trim()"
 SETTLED = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.promise,
@@ -51,7 +48,7 @@ def test_without_a_script_the_picture_stands_still_and_says_so(visit, name):
     stands_still(visit(name, java_script_enabled=False), name)
 
 
-@pytest.mark.parametrize("name", OF_EVERY_KIND)
+@pytest.mark.parametrize("name", of_every_kind())
 @pytest.mark.parametrize("missing", ["WebAssembly", "DecompressionStream"])
 def test_without_a_runtime_the_picture_stands_still_and_says_so(visit, name, missing):
     stands_still(visit(name, before=f"delete globalThis.{missing}"), name)

@@ -104,7 +104,8 @@ def test_torch_graph_and_browser_agree_at_the_ends_and_anywhere(lesson):
         for state, found in zip(places, ask(Live(page, spec).at, RUN, places), strict=True):
             made[id].set(**state)
             shown = shown_arrays(found, spec)
+            runs = {"graph": graph(state), "browser": shown}
             assert list(made[id].values) == list(shown)
             for step, want in made[id].values.items():
-                for run, got in (("graph", graph(state)[step]), ("browser", shown[step])):
-                    assert apart(want, got) <= PARITY, f"{id}: {step} of the {run} at {json.dumps(state)}"
+                for run, got in runs.items():
+                    assert apart(want, got[step]) <= PARITY, f"{id}: {step} of the {run} at {json.dumps(state)}"

@@ -4,10 +4,12 @@ import base64
 import json
 import re
 from collections import Counter
+from contextlib import contextmanager
 from math import inf, isfinite, nan
 from pathlib import Path
 
 import pytest
+import torch
 from asked import in_page
 from sample_questions import ROW_SUM, SAMPLES, SCORE, SHIFT
 
@@ -28,6 +30,27 @@ def test_the_answer_in_the_page_is_the_computed_one(question):
     if question.kind == "number":
         assert isfinite(answer)
         assert all(abs(slip["value"] - answer) > data["tolerance"] for slip in data["slips"])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_answer_depends_on_the_default_dtype(question):
+    found = {}
+    for dtype in (torch.float32, torch.float64):
+        with default_dtype(dtype):
+            found[dtype] = question.answer()
+    one, other = found.values()
+    assert other == (pytest.approx(one, abs=question.tolerance / 4) if question.kind == "number" else one)
+
+
+@contextmanager
+def default_dtype(dtype):
+    """The dtype that a lesson asks torch for."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

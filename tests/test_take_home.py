@@ -142,7 +142,7 @@ def test_without_a_clipboard_the_older_way_is_taken(live):
       navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));
       document.execCommand = () => { self.copied = document.activeElement.value; return true; }; }""")
     live.at.get_by_role("button", name=SAY["copyLines"]).press("Enter")
-    live.page.wait_for_function("self.copied?.includes('ex.set(')")
+    live.page.wait_for_function("() => self.copied?.includes('ex.set(')")
     assert live.page.locator("body > textarea").count() == 0
 
 

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.browser
 LESSONS = pages("<template data-cell=")
 KGC = "lessons/09_knowledge_guided_conditioning.html"
 READY = "document.querySelector('.ts-talk.ts-ready')"
-IN_DECK = "document.querySelectorAll('main.reveal > .slides > section').length"
+IN_DECK = "document.querySelectorAll('main > .reveal > .slides > section').length"
+
+# A letter that comes late makes a text longer, and its slide smaller in the next picture.
+DRAWN = "() => document.fonts.ready.then(() => new Promise(drawn => setTimeout(() => requestAnimationFrame(drawn))))"
 
 # Slides that do not fit their leaf, or show less than their room would let them.
 CLIPPED = """() => {
@@ -43,7 +46,7 @@ def slides(name):
 
 def opened(visit, query, **context):
     page = visit(f"{KGC}?{query}", **context)
-    page.wait_for_function(READY)
+    page.wait_for_function(f"() => {READY}")
     return page
 
 
@@ -57,6 +60,7 @@ def test_a_talk_has_as_many_pages_as_slides(browser, served, name):
     page.goto(f"{served}{name}?talk&print")
     page.locator(".ts-leaves").wait_for()
     page.emulate_media(media="print")
+    page.evaluate(DRAWN)
     assert page.evaluate(CLIPPED) == []
     page.emulate_media(media=None)
     planned, paper = slides(name), printed(page)

@@ -1,6 +1,8 @@
 """What the speaker has in hand: a view of notes, next slide and time that stays in step, a light, a lens, the keys."""
 
 import pytest
+import yaml
+from browsing import ROOT
 
 from tsattn_mini.explore.element import words
 
@@ -23,7 +25,7 @@ def present(visit):
 
     def start(at, **context):
         page = visit(f"{KGC}?talk={at}", **context)
-        page.wait_for_function(TALK)
+        page.wait_for_function(f"() => {TALK}")
         page.context.on("page", watch)
         return page
 
@@ -34,7 +36,7 @@ def present(visit):
 def speaker(page):
     with page.context.expect_page() as opened:
         page.keyboard.press("s")
-    opened.value.wait_for_function(TALK)
+    opened.value.wait_for_function(f"() => {TALK}")
     return opened.value
 
 
@@ -45,7 +47,7 @@ def first(page, kind):
 
 def go(page, number):
     page.evaluate(f"{TALK}.deck.slide({number - 1}, 0, -1)")
-    page.wait_for_function(f"{AT} === {number}")
+    page.wait_for_function(f"() => {AT} === {number}")
 
 
 def test_both_windows_show_the_same_slide_and_either_steps(present):
@@ -53,24 +55,24 @@ def test_both_windows_show_the_same_slide_and_either_steps(present):
     view = speaker(page)
     assert view.evaluate(SHOWN) == 2
     view.keyboard.press("PageDown")
-    page.wait_for_function(f"{AT} === 3")
+    page.wait_for_function(f"() => {AT} === 3")
     page.keyboard.press("Home")
-    view.wait_for_function(f"{SHOWN} === 1")
+    view.wait_for_function(f"() => {SHOWN} === 1")
     view.get_by_role("button", name=SAY["next"]).click()
-    page.wait_for_function(f"{AT} === 2")
-    view.wait_for_function(f"{SHOWN} === 2")
+    page.wait_for_function(f"() => {AT} === 2")
+    view.wait_for_function(f"() => {SHOWN} === 2")
     title = "(part) => document.querySelector(part + ' .ts-body').textContent"
     now, then = (view.evaluate(title, part) for part in (".ts-now", ".ts-then"))
     texts = page.evaluate(f"{TALK}.slides.map(({{ body }}) => body.textContent)")
     assert [now, then] == texts[1:3]
     view.keyboard.press("b")
-    page.wait_for_function(f"{TALK}.deck.isPaused()")
-    view.wait_for_function(f"document.querySelector('.ts-now h2').textContent.includes({SAY['isBlack']!r})")
+    page.wait_for_function(f"() => {TALK}.deck.isPaused()")
+    view.wait_for_function(f"() => document.querySelector('.ts-now h2').textContent.includes({SAY['isBlack']!r})")
     view.keyboard.press("Escape")
-    page.wait_for_function(f"!{TALK}.deck.isPaused()")
+    page.wait_for_function(f"() => !{TALK}.deck.isPaused()")
     view.keyboard.press("Escape")  # with nothing open: only the window with the slides can leave the talk
     view.keyboard.press("PageDown")
-    page.wait_for_function(f"{AT} === 3")
+    page.wait_for_function(f"() => {AT} === 3")
 
 
 def test_notes_and_the_questions_that_people_ask_stand_beside_their_slide(present):
@@ -80,11 +82,19 @@ def test_notes_and_the_questions_that_people_ask_stand_beside_their_slide(presen
     number = page.evaluate(f"""{TALK}.slides.find(({{ section }}) =>
       section.querySelector('.notes').textContent.includes('Then why not')).number""")
     go(page, number)
-    view.wait_for_function(f"{SHOWN} === {number}")
+    view.wait_for_function(f"() => {SHOWN} === {number}")
     asked = view.locator(".ts-said .ts-asked")
     assert "Then why not" in asked.first.inner_text()
     assert view.locator(".ts-said h3").inner_text() == SAY["asked"]
     assert all(text.startswith(("“", '"')) for text in asked.all_inner_texts())
+    page.keyboard.press("End")
+    page.wait_for_function(f"() => {AT} === {TALK}.slides.length")
+    view.wait_for_function(f"() => {SHOWN} === {TALK}.slides.length")
+    hard = yaml.safe_load((ROOT / "book/talks/09.yaml").read_text("utf8"))["questions"]
+    assert [text.partition("”")[0] for text in asked.all_inner_texts()] == [f"“{one['ask']}" for one in hard]
+    place = asked.first.locator("a").last
+    assert place.get_attribute("target") == "_blank"
+    assert place.evaluate("link => link.href").endswith(f"{KGC}#one-pair-two-scores")
 
 
 def test_an_answer_is_a_step_in_both_windows(present):
@@ -96,7 +106,7 @@ def test_an_answer_is_a_step_in_both_windows(present):
     hidden = "getComputedStyle(document.querySelector('.ts-now .ts-reveal')).visibility"
     assert view.evaluate(hidden) == "hidden"
     view.keyboard.press(" ")
-    view.wait_for_function(f"{hidden} === 'visible'")
+    view.wait_for_function(f"() => {hidden} === 'visible'")
     assert page.locator("section.present .ts-reveal.visible").count() == 1
     assert heading.inner_text() == SAY["then"]
 
@@ -109,7 +119,7 @@ def test_a_handle_moved_in_one_window_moves_in_the_other(present):
     here, there = (f"document.querySelector('{part} [data-explorer]')" for part in ("section.present", ".ts-now"))
     for one, at, other, beside, value in ((page, here, view, there, 0.25), (view, there, page, here, 0.5)):
         numbers = one.evaluate(move.format(at), value)
-        other.wait_for_function(f"{beside}.explorer.inputs().delta === {value}")
+        other.wait_for_function(f"() => {beside}.explorer.inputs().delta === {value}")
         other.wait_for_function(f"(a) => String({beside}.explorer.values().A.data) === String(a)", arg=numbers)
 
 
@@ -125,7 +135,7 @@ def test_a_cell_is_dragged_in_the_small_picture_of_the_view(present):
     view.mouse.down()
     view.mouse.move(x, y + 40, steps=4)  # pixels: a quarter of the range
     view.mouse.up()
-    moved = "{}?.explorer.inputs().prior[0][0] < 0.7"
+    moved = "() => {}?.explorer.inputs().prior[0][0] < 0.7"
     view.wait_for_function(moved.format("document.querySelector('.ts-now [data-explorer]')"))
     page.wait_for_function(moved.format("document.querySelector('section.present [data-explorer]')"))
 
@@ -135,28 +145,28 @@ def test_the_view_survives_reloads_and_the_end_of_the_slides(present):
     last = page.evaluate(f"{TALK}.slides.length")
     view = speaker(page)
     view.reload()
-    view.wait_for_function(f"{SHOWN} === 4")
+    view.wait_for_function(f"() => {SHOWN} === 4")
     view.keyboard.press("End")
-    page.wait_for_function(f"{AT} === {last}")
-    view.wait_for_function(f"{SHOWN} === {last}")
+    page.wait_for_function(f"() => {AT} === {last}")
+    view.wait_for_function(f"() => {SHOWN} === {last}")
     page.reload()
-    page.wait_for_function(f"{AT} === {last}")
+    page.wait_for_function(f"() => {AT} === {last}")
     page.keyboard.press("Home")
-    view.wait_for_function(f"{SHOWN} === 1")
+    view.wait_for_function(f"() => {SHOWN} === 1")
     page.close()
     lost = view.locator("[role=status]")
     lost.wait_for()
     assert SAY["lost"] in lost.inner_text()
     view.keyboard.press("PageDown")
-    view.wait_for_function(f"{SHOWN} === 2")
+    view.wait_for_function(f"() => {SHOWN} === 2")
     with view.context.expect_page() as opened:
         lost.get_by_role("button").click()
     again = opened.value
-    again.wait_for_function(f"{AT} === 2")
+    again.wait_for_function(f"() => {AT} === 2")
     view.bring_to_front()
     lost.wait_for(state="hidden")
     view.keyboard.press("End")
-    again.wait_for_function(f"{AT} === {last}")
+    again.wait_for_function(f"() => {AT} === {last}")
 
 
 def test_closing_the_view_leaves_the_slides_alone_and_it_can_come_back(present):
@@ -164,7 +174,7 @@ def test_closing_the_view_leaves_the_slides_alone_and_it_can_come_back(present):
     speaker(page).close()
     page.bring_to_front()
     page.keyboard.press("Home")
-    page.wait_for_function(f"{AT} === 1")
+    page.wait_for_function(f"() => {AT} === 1")
     assert speaker(page).evaluate(SHOWN) == 1
 
 
@@ -180,9 +190,9 @@ def test_a_blocked_window_is_said_and_offered(present):
     page.keyboard.press("s")
     with page.context.expect_page() as opened:
         note.get_by_role("link").click()
-    opened.value.wait_for_function(TALK)
+    opened.value.wait_for_function(f"() => {TALK}")
     opened.value.keyboard.press("PageDown")
-    page.wait_for_function(f"{AT} === 3")
+    page.wait_for_function(f"() => {AT} === 3")
 
 
 def test_the_first_step_starts_the_clock_and_the_plan_is_a_minute_a_slide(present):
@@ -191,7 +201,7 @@ def test_the_first_step_starts_the_clock_and_the_plan_is_a_minute_a_slide(presen
     pace, button = view.locator("header [data-off]"), view.locator("header button").first
     assert button.inner_text() == SAY["start"]
     page.keyboard.press("PageDown")
-    view.wait_for_function(f"document.querySelector('header button').textContent === {SAY['pause']!r}")
+    view.wait_for_function(f"() => document.querySelector('header button').textContent === {SAY['pause']!r}")
     assert pace.inner_text().endswith(SAY["ahead"].split("}")[1])
     set_to = f"(spent) => {TALK}.hearClock({{ spent, since: null, set: Date.now() + spent }})"
     for spent, sign, text in ((90, "0", SAY["inTime"]), (300, "-1", SAY["behind"].replace("{time}", "3:00"))):
@@ -204,15 +214,15 @@ def test_the_first_step_starts_the_clock_and_the_plan_is_a_minute_a_slide(presen
 def test_a_light_follows_the_pointer_of_either_window(present):
     page = present(2)
     view = speaker(page)
-    dot, box = page.locator(".ts-laser"), page.locator("main.reveal").bounding_box()
+    dot, box = page.locator(".ts-laser"), page.locator("main > .reveal").bounding_box()
     page.keyboard.press("l")
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2)
     middle = dot.bounding_box()
     assert middle["x"] + middle["width"] / 2 == pytest.approx(box["x"] + box["width"] / 4, abs=1)
-    view.wait_for_function(f"{TALK}.state.laser")
+    view.wait_for_function(f"() => {TALK}.state.laser")
     place = view.locator(".ts-now .ts-stage").bounding_box()
     view.mouse.move(place["x"] + place["width"] * 0.75, place["y"] + place["height"] / 2)
-    page.wait_for_function("Math.abs(parseFloat(document.querySelector('.ts-laser').style.left) - 75) < 1")
+    page.wait_for_function("() => Math.abs(parseFloat(document.querySelector('.ts-laser').style.left) - 75) < 1")
     page.keyboard.press("Escape")
     dot.wait_for(state="hidden")
     assert page.evaluate(AT) == 2
@@ -222,7 +232,7 @@ def test_a_lens_goes_to_the_picture_then_to_the_cell_and_back(present):
     page = present(1)
     go(page, first(page, "explorer"))
     cell = page.locator("section.present [data-step='A'] .ts-cell").first
-    settled = "document.getAnimations().every(({ playState }) => playState === 'finished')"
+    settled = "() => document.getAnimations().every(({ playState }) => playState === 'finished')"
 
     def width(act):
         act()
@@ -236,7 +246,7 @@ def test_a_lens_goes_to_the_picture_then_to_the_cell_and_back(present):
     assert sizes[3] == pytest.approx(sizes[0], abs=1)
     assert width(lambda: cell.click(modifiers=["Alt"])) > sizes[0]
     assert width(lambda: page.keyboard.press("Escape")) == pytest.approx(sizes[0], abs=1)
-    assert page.evaluate(f"{TALK}.open.length") == 0
+    assert page.evaluate(f"{TALK}.open.size") == 0
 
 
 def test_the_keys_are_listed_and_nothing_is_told_by_colour_or_motion_alone(present):
@@ -249,6 +259,6 @@ def test_the_keys_are_listed_and_nothing_is_told_by_colour_or_motion_alone(prese
     page.keyboard.press("l")
     page.mouse.move(400, 300)
     assert page.evaluate("getComputedStyle(document.querySelector('.ts-laser')).outlineStyle") == "solid"
-    moving = "getComputedStyle(document.querySelector('main.reveal > .slides')).transitionDuration"
+    moving = "getComputedStyle(document.querySelector('main > .reveal > .slides')).transitionDuration"
     assert page.evaluate(moving) in ("0s", "")
     assert page.evaluate(AT) == 2

@@ -226,3 +226,10 @@ def test_a_recording_module_exports_strictly_and_compiles_in_one_graph():
     torch.testing.assert_close(program.module()(x), x @ x.mT)
     compiled = torch.compile(Named(), fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(x), x @ x.mT)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("name", [None, "", 3])
+def test_a_scope_has_a_name(name):
+    with pytest.raises(ValueError, match=f"^name: expected a word, got {name!r}$"), scope(name):
+        pass

@@ -59,10 +59,46 @@ def test_a_stride_thins_the_training_windows_only():
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("period", [0, 13])
-def test_a_period_that_the_past_does_not_hold_is_refused(period):
-    with pytest.raises(ValueError, match=f"period: expected 1 to seq_len=12, got {period}"):
+@pytest.mark.parametrize(("period", "expected"), [(0, "at least 1"), (13, "1 to seq_len=12")])
+def test_a_period_that_the_past_does_not_hold_is_refused(period, expected):
+    with pytest.raises(ValueError, match=f"period: expected {expected}, got {period}"):
         make_task(load_macro(), **{**MACRO, "period": period})
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("starts", [
+    [-1], [0, 0.5], [True], [186], [10**30], ["0"], "01", 3, None, torch.tensor([1.0]), torch.tensor([True]),
+    torch.tensor([[1]]), torch.tensor(1)])
+def test_a_window_that_the_series_does_not_hold_is_refused(macro, starts):
+    with pytest.raises(ValueError, match=r"^starts: expected whole numbers from 0 to \d+, got [^\n]+$"):
+        macro.at([len(macro.x) - 14] if starts == [186] else starts)
+
+
+def test_starts_may_be_a_list_a_range_or_a_tensor(macro):
+    last = len(macro.x) - 15
+    for starts in ([0, last], range(0, last + 1, last), torch.tensor([0, last]), torch.tensor([0, last]).numpy()):
+        torch.testing.assert_close(macro.at(starts).past[1], macro.x[last:last + 12])
+    assert len(macro.at([]).past) == 0
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("columns", ["realgdp", None, 3, ["m1", "m1"]])
+def test_columns_are_a_list_of_different_names(columns):
+    with pytest.raises(ValueError, match=r"^columns: expected a list of different names, got .+$"):
+        make_task(load_macro(), **{**MACRO, "columns": columns})
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("changes", [
+    {"epochs": 0}, {"epochs": 1.5}, {"patience": 0}, {"patience": None}, {"batch": 0}, {"batch": 2.0}, {"seed": -1},
+    {"seed": 2**64}, {"seed": 0.5}, {"seed": True}, {"lr": 0.0}, {"lr": -1e-3}, {"lr": float("nan")}, {"lr": "0.1"}])
+def test_how_to_train_is_checked_before_anything_is_built(macro, changes):
+    def build():
+        raise AssertionError("built")
+
+    (name, _), = changes.items()
+    with pytest.raises(ValueError, match=rf"^{name}: expected [^\n]+, got [^\n]+$"):
+        train(build, macro, **{"seed": 0, **changes})
 
 
 def test_a_window_without_label_steps_has_marks_for_the_future_alone():

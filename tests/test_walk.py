@@ -8,7 +8,7 @@ from math import floor, log10
 
 import numpy as np
 import pytest
-from browsing import pages, specs
+from browsing import of_every_kind, pages, specs
 from live import Live, ask, marks, shown_arrays
 
 from tsattn_mini.explore.element import words
@@ -16,15 +16,19 @@ from tsattn_mini.figures import number
 
 pytestmark = pytest.mark.browser
 WITH_EXPLORERS = pages("data-explorer=")
+# Every page comes one way, in turn; by both those that have, together, every kind of handle.
+WAYS = sorted({*((("http", "file")[i % 2], name) for i, name in enumerate(WITH_EXPLORERS)),
+               *((way, name) for way in ("http", "file") for name in of_every_kind())})
 NOT_NUMBERS = ["", "--", "9e", "abc", "1e400"]
 DRAG = 60  # pixels
+MOST = 12  # cells of a field that are moved by an arrow key; of a larger one these, from its first to its last
 SHOWN_STEP = """el => [[...el.querySelectorAll("[data-go][aria-pressed=true]")].map(button => button.dataset.go),
   [...el.querySelectorAll(".ts-now")].map(panel => panel.dataset.step), el.querySelector("[data-caption]").innerText,
   [...el.querySelectorAll(".ts-panel.ts-from")].map(panel => panel.dataset.step),
   [...el.querySelectorAll("[data-input].ts-from")].map(box => box.dataset.input)]"""
 
 
-@pytest.mark.parametrize("name", WITH_EXPLORERS)
+@pytest.mark.parametrize(("site", "name"), WAYS, indirect=["site"])
 def test_every_control_moves_the_picture(visit, name):
     page = visit(name)
     explorers = [Live(page, spec) for spec in specs(name).values()]
@@ -76,8 +80,8 @@ def slider(live, input):
 def cells(live, input):
     fields = live.box(input["name"]).locator("input").all()
     seen = [live.state()]
-    for i, field in enumerate(fields):
-        before = seen[-1]
+    for i in sorted({round(at) for at in np.linspace(0, len(fields) - 1, min(MOST, len(fields)))}):
+        before, field = seen[-1], fields[i]
         up = flat(before, input)[i] < input["max"]
         field.press("ArrowUp" if up else "ArrowDown")
         seen.append(live.settled(f"an arrow key in cell {i} of {input['name']}"))

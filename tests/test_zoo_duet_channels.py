@@ -201,7 +201,7 @@ def test_half_precision_around_the_transform_at_any_length(dtype, T):
 @pytest.mark.bad_input
 def test_bad_input_is_refused_by_name():
     mask, x, q = build(ChannelMask, T=6), draw(2, 3, 6), draw(2, 3, 2, 4)
-    with pytest.raises(ValueError, match="T: expected at least 1 step, got 0"):
+    with pytest.raises(ValueError, match="T: expected at least 1, got 0"):
         ChannelMask(0)
     with pytest.raises(ValueError, match="x: expected axes 'B V 6'"):
         mask(x.mT)

@@ -172,9 +172,9 @@ def test_noise_so_wide_that_its_square_has_no_number_still_gives_a_load():
 @pytest.mark.parametrize(("sizes", "message"), [
     ({"k": 6}, "k: expected 1 to N=5 experts, got 6"), ({"k": 0}, "k: expected 1 to N=5 experts, got 0"),
     ({"N": 0}, "N: expected at least 1, got 0"), ({"T": 0}, "T: expected at least 1"),
-    ({"hidden": 0}, "hidden: expected at least 1"), ({"N": 2.5}, "N: expected at least 1, got 2.5"),
+    ({"hidden": 0}, "hidden: expected at least 1"), ({"N": 2.5}, "N: expected a whole number, got 2.5"),
     ({"k": 1.5}, "k: expected 1 to N=5 experts, got 1.5"), ({"eps": -1e-6}, "eps: expected a small number, 0 or more"),
-    ({"eps": math.nan}, "eps: expected a small number, 0 or more, got nan")])
+    ({"eps": math.nan}, "eps: expected a finite number, got nan")])
 def test_sizes_that_do_not_fit_are_refused(sizes, message):
     with pytest.raises(ValueError, match=message):
         Router(**{**SIZES, **sizes})

@@ -148,11 +148,11 @@ def test_a_missing_key_names_itself(model, name):
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("model", "config", "message"), [
     ("itransformer", {"d_model": 16}, "d_model: the weights say 10, got 16"),
-    ("itransformer", {"n_heads": 3}, "H: expected a divisor of the model width M=10, got 3"),
+    ("itransformer", {"n_heads": 3}, "n_heads: expected a divisor of the model width M=10, got 3"),
     ("timexer", {"patch_len": 4}, "patch_len: the weights say 3, got 4"),
     ("timexer", {"features": "MX"}, r"features: expected one of \['M', 'MS', 'S'\], got 'MX'"),
     ("timexer", {"features": "M"}, r"'en_embedding\.glb_token' has shape \(1, 1, 1, 10\) instead of \(1, 3, 1, 10\)"),
-    ("timexer", {"features": "S"}, 'V: expected 1 with features="S"'),
+    ("timexer", {"features": "S"}, 'enc_in: expected 1 with features="S"'),
     ("timexer", {"seq_len": 96}, "seq_len: the weights say 7, got 96")])
 def test_a_setting_that_contradicts_the_weights_or_the_model_is_refused(model, config, message):
     with pytest.raises(ValueError, match=message):

@@ -37,6 +37,7 @@ def test_sizes_that_do_not_fit(cls, own, sizes, message):
     ({"patch_len": 13}, "patch_len: expected 1 <= patch_len <= seq_len=12, got 13"),
     ({}, "patch_len: expected 1 <= patch_len <= seq_len=12, got 16"),
     ({"patch_len": 0}, "patch_len: expected 1 <= patch_len <= seq_len=12, got 0"),
+    ({"patch_len": 4, "features": ["S"]}, r"features: expected one of .* got \['S'\]"),
     ({"patch_len": 4, "features": "SM"}, r"features: expected one of \['M', 'MS', 'S'\], got 'SM'"),
     ({"patch_len": 4, "features": "S", "V": 3}, 'V: expected 1 with features="S".* take "MS".*got 3')])
 def test_defects_27_and_28_patches_and_features_that_do_not_fit(sizes, message):
@@ -87,3 +88,10 @@ def test_the_embeddings_by_themselves():
         PatchEmbedding(7, 3, 4, N=2)(torch.ones(2, 2, 6))
     with pytest.raises(ValueError, match="x: expected finite numbers, got nan at row 3, column 2 of window 1"):
         InvertedEmbedding(12, 4)(with_nan(3, 2).float())
+
+
+@pytest.mark.parametrize("size", [1e25, 1e38, 1e300])
+def test_marks_that_are_all_a_timexer_may_ask_are_named_where_no_norm_can_be_taken(size):
+    net = TimeXer(12, 4, V=1, M=8, H=2, d_ff=8, patch_len=4, features="S")
+    with pytest.raises(ValueError, match=r"^x_mark_enc: expected numbers that stay within the range of float32"):
+        net(torch.zeros(1, 12, 1), torch.full((1, 12, 4), size, dtype=torch.float64))

@@ -23,15 +23,26 @@ def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
     `mask` is True where a query must not see a key (the opposite of torch's own convention).
 
     Raises:
-        ValueError: shapes that do not fit, or entries that are not finite.
+        ValueError: shapes that do not fit, integers, mixed dtypes, entries that are not finite, or products that leave
+            the number range; in half precision they are taken in float32.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key.
+
+    >>> q = k = v = torch.eye(3)[None, :, None]
+    >>> scaled_dot_product(q, k, v)[0, 0, 0]  # a key like the query gets more than its share
+    tensor([0.4711, 0.2645, 0.2645])
+    >>> scaled_dot_product(0 * q, k, v)[0, 0, 0]  # a query that asks nothing gets the mean
+    tensor([0.3333, 0.3333, 0.3333])
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), mask=(mask, "L S"))
+    checks.required(q=q, k=k, v=v)
+    checks.floating(q=q, k=k, v=v)
     checks.finite(q=q, k=k, v=v)
-    QK = step("QK", einsum("blhe,bshe->bhls", q, by_head(k)), axes="B H L S", eq="Q Kᵀ",
+    dtype = torch.promote_types(q.dtype, torch.float32)
+    QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every query meets every key: one dot product per pair.")
-    return mix(QK / q.shape[-1] ** 0.5, v, mask, eq="Q Kᵀ / √E")
+    checks.overflow("q, k", QK)
+    return mix(QK / q.shape[-1] ** 0.5, v.to(dtype), mask, eq="Q Kᵀ / √E").to(v.dtype)
 
 
 def by_head(k: Float[Tensor, "B S H E"]) -> Float[Tensor, "B S H E"]:
@@ -44,6 +55,12 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
     """Softmax over the keys, then the weighted mean of the values. `eq` says how the logits were made.
 
     A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
+
+    >>> v = torch.tensor([1.0, 5.0])[None, :, None, None]
+    >>> mix(torch.zeros(1, 1, 1, 2), v, eq="0").item()  # equal logits: the mean
+    3.0
+    >>> mix(torch.tensor([[[[0.0, 100.0]]]]), v, eq="100").item()  # one far ahead: its value
+    5.0
     """
     empty = None if mask is None else mask.all(-1, keepdim=True)
     if empty is not None:
@@ -59,9 +76,15 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
 
 
 def causal(L: int) -> Bool[Tensor, "L L"]:
-    """The mask that hides the future: True strictly above the diagonal."""
-    if L < 1:
-        raise ValueError(f"L: expected at least one position, got {L}")
+    """The mask that hides the future: True strictly above the diagonal.
+
+    Raises:
+        ValueError: no position at all.
+
+    >>> causal(3).int().tolist()  # 1: hidden
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    """
+    checks.counts(L=L)
     return torch.ones(L, L, dtype=torch.bool).triu(1)
 
 
@@ -75,18 +98,31 @@ class AttentionLayer(nn.Module):
         M: model width; H: number of heads, a divisor of M.
     Raises:
         ValueError: when H does not divide M.
+
+    >>> layer = AttentionLayer(scaled_dot_product, M=8, H=2)
+    >>> sum(p.numel() for p in layer.parameters())  # four matrices of 8 × 8, and their biases
+    288
     """
 
     def __init__(self, attend: Callable[..., Tensor], M: int, H: int) -> None:
         super().__init__()
-        if H < 1 or M % H:
+        checks.counts(M=M, H=H)
+        if M % H:
             raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
         self.attend, self.H = attend, H
         self.query, self.key, self.value, self.out = (nn.Linear(M, M) for _ in range(4))
 
-    def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"], **handles) -> Float[Tensor, "B L M"]:
-        """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice."""
-        checks.shapes(x=(x, "B L M"), y=(y, "B S M"))
+    def forward(self, x: Float[Tensor, "B L M"], y: Float[Tensor, "B S M"],
+                **handles: Tensor | int | None) -> Float[Tensor, "B L M"]:
+        """Positions `x` ask, positions `y` answer; for self-attention pass the same tensor twice.
+
+        Raises:
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite, and what
+                `attend` refuses.
+        """
+        M = self.query.in_features
+        checks.shapes(x=(x, f"B L {M}"), y=(y, f"B S {M}"))
+        checks.real(self.query.weight.dtype, x=(x, "B L M"), y=(y, "B S M"))
         q = step("q", self.query(x).unflatten(-1, (self.H, -1)), axes="B L H E", eq="x W_q",
                  note="What each position asks.")
         k = step("k", self.key(y).unflatten(-1, (self.H, -1)), axes="B S H E", eq="y W_k",

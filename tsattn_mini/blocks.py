@@ -25,12 +25,20 @@ class FeedForward(nn.Module):
     """W₂ gelu(W₁ x + b₁) + b₂ at every position by itself: wide inside, width M outside.
 
     `bias=False` leaves b₁ and b₂ out.
+
+    Raises:
+        ValueError: an activation that is neither "gelu" nor "relu".
+
+    >>> net = FeedForward(M=8, d_ff=32)
+    >>> sum(p.numel() for p in net.parameters())  # 8 · 32 + 32, and 32 · 8 + 8
+    552
     """
 
     def __init__(self, M: int, d_ff: int, activation: str = "gelu", bias: bool = True) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
+        if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ValueError(f"activation: expected one of {list(ACTIVATIONS)}, got {activation!r}")
+        checks.counts(M=M, d_ff=d_ff)
         self.up, self.down = nn.Linear(M, d_ff, bias), nn.Linear(d_ff, M, bias)
         self.activation, self.bias = activation, bias
 
@@ -68,6 +76,7 @@ class Encoder(nn.Module):
 
     @meaning("attend")
     def forward(self, x: Float[Tensor, "B S M"], **handles: Tensor | None) -> Float[Tensor, "B S M"]:
+        """The past `x`, encoded; `handles` go to every layer."""
         for i, layer in enumerate(self.layers):
             with scope(f"enc{i}"):
                 x = layer(x, **handles)
@@ -110,6 +119,7 @@ class Decoder(nn.Module):
     @meaning("decode")
     def forward(self, x: Float[Tensor, "B L M"], past: Float[Tensor, "B S M"], own: Handles,
                 cross: Handles) -> Float[Tensor, "B L M"]:
+        """`x`, filled in from the encoded `past`; `own` and `cross` as for `DecoderLayer.forward`."""
         for i, layer in enumerate(self.layers):
             with scope(f"dec{i}"):
                 x = layer(x, past, own, cross)
@@ -132,6 +142,11 @@ class Transformer(nn.Module):
         encoder, decoder: ready-made stacks in place of the plain ones, called as `Encoder` and `Decoder` are.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> import torch
+    >>> net = Transformer(24, 12, 6, V=3, M=16, H=2, d_ff=16)
+    >>> net(torch.zeros(2, 24, 3)).shape  # 6 steps of 3 variables for each of 2 windows
+    torch.Size([2, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,
@@ -150,8 +165,8 @@ class Transformer(nn.Module):
         if decoder is None:
             layers = [DecoderLayer(attention(), attention(), M, d_ff, activation) for _ in range(d_layers)]
             decoder = Decoder(layers, nn.LayerNorm(M))
-        self.enc_embedding, self.encoder = DataEmbedding(V, M, marks, calendar), encoder
-        self.dec_embedding, self.decoder = DataEmbedding(V, M, marks, calendar), decoder
+        self.enc_embedding, self.encoder = DataEmbedding(V, M, marks, calendar, called="x_mark_enc"), encoder
+        self.dec_embedding, self.decoder = DataEmbedding(V, M, marks, calendar, called="x_mark_dec"), decoder
         self.projection = nn.Linear(M, V)
 
     def forward(self, x_enc: Float[Tensor, "B T V"], x_mark_enc: Shaped[Tensor, "B T K"] | None = None,
@@ -219,12 +234,8 @@ def check_sizes(seq_len: int, label_len: int, **sizes: int) -> None:
     Raises:
         ValueError: naming the size that does not fit.
     """
-    for name, size in {"seq_len": seq_len, **sizes}.items():
-        if not isinstance(size, Integral):
-            raise ValueError(f"{name}: expected a whole number, got {size!r}")
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size}")
-    if not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
+    checks.counts(seq_len=seq_len, **sizes)
+    if isinstance(label_len, bool) or not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
         raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
                          f"starts from the last label_len steps of the past, got {label_len!r}")
 

@@ -5,7 +5,10 @@ from a function that has just run, checked, on real numbers.
 """
 
 import warnings
+from math import isfinite
+from numbers import Integral, Real
 from reprlib import repr as short
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,10 +18,15 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
 
     A number as an axis must be that size. `None` stands for an argument that was left out. The argument `mask`
-    must hold True and False.
+    must hold True and False, and no argument complex numbers.
 
     Raises:
         ValueError: naming the argument, the axes that were expected with the sizes known so far, and what came.
+
+    >>> shapes(q=(torch.ones(2, 3), "L E"), k=(torch.ones(5, 4), "S E"))
+    Traceback (most recent call last):
+        ...
+    ValueError: k: expected axes 'S E' with E=3, got shape (5, 4)
     """
     if torch.compiler.is_compiling():
         return
@@ -28,6 +36,8 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
             continue
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor with axes {axes!r}, got {type(x).__name__} {short(x)}")
+        if x.is_complex():
+            raise ValueError(f"{name}: expected real numbers, got {dtype_name(x.dtype)}")
         if name == "mask" and x.dtype != torch.bool:
             raise ValueError(f"mask: expected True/False, got dtype {dtype_name(x.dtype)}")
         words = axes.split()
@@ -46,6 +56,9 @@ def all_finite(x: Tensor) -> bool:
     """Is every entry finite? One NaN or infinity makes the sum one too, and a sum is the quickest way to find it.
 
     Only where finite numbers add up to more than the dtype holds is every entry looked at.
+
+    >>> all_finite(torch.tensor([1.0])), all_finite(torch.tensor([float("inf")]))
+    (True, False)
     """
     x = x.detach()
     return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
@@ -56,6 +69,11 @@ def finite(**arguments: Tensor | None) -> None:
 
     Raises:
         ValueError: naming the argument, how many entries are NaN or infinite, and the index of the first.
+
+    >>> finite(x=torch.tensor([1.0, float("nan")]))
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected finite numbers, got nan at index (1,) (1 of 2 entries are not finite)
     """
     if torch.compiler.is_compiling():
         return
@@ -71,11 +89,68 @@ def required(**arguments: Tensor) -> None:
     """Check that no argument was left out, where `shapes` alone would pass over it.
 
     Raises:
-        ValueError: naming the argument that is no tensor.
+        ValueError: naming the argument that is no tensor, or has no entry.
+
+    >>> required(x=None)
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected a tensor, got NoneType
     """
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor, got {type(x).__name__}")
+        if 0 in x.shape:
+            raise ValueError(f"{name}: expected at least one entry along every axis, got shape {tuple(x.shape)}")
+
+
+def counts(least: int = 1, **sizes: Any) -> None:
+    """Check that every size is a whole number of at least `least`; True and False are none.
+
+    Raises:
+        ValueError: naming the size, what was expected, and what came.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise ValueError(f"{name}: expected a whole number, got {short(size)}")
+        if size < least:
+            raise ValueError(f"{name}: expected at least {least}, got {size}")
+
+
+def real(like: torch.dtype | None = None, **arguments: tuple[Tensor, str]) -> None:
+    """Check all of it: tensors with these axes that hold finite floating-point numbers of one dtype; none left out.
+
+    Raises:
+        ValueError: as `shapes`, `required`, `floating` and `finite`.
+    """
+    given = {name: x for name, (x, _) in arguments.items()}
+    shapes(**arguments)
+    required(**given)
+    floating(like, **given)
+    finite(**given)
+
+
+def number(**arguments: int | float | Tensor) -> None:
+    """Check that each is one finite number; a tensor of no axes is one, True and False are none.
+
+    Raises:
+        ValueError: naming the argument, and what came.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for name, x in arguments.items():
+        if isinstance(x, Tensor):
+            shapes(**{name: (x, "")})
+        elif isinstance(x, bool) or not isinstance(x, Real):
+            raise ValueError(f"{name}: expected one number, got {short(x)}")
+        if not isfinite(scalar(x)):
+            raise ValueError(f"{name}: expected a finite number, got {scalar(x)}")
+
+
+def scalar(x: int | float | Tensor) -> float:
+    """A number as Python's own, also where it is a tensor that takes part in a gradient."""
+    return x.item() if isinstance(x, Tensor) else float(x)
 
 
 def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> None:
@@ -83,6 +158,11 @@ def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> Non
 
     Raises:
         ValueError: naming the argument, the dtype that was expected, and what came.
+
+    >>> floating(x=torch.tensor([1]))
+    Traceback (most recent call last):
+        ...
+    ValueError: x: expected floating-point numbers, got int64
     """
     if torch.compiler.is_compiling():
         return
@@ -90,6 +170,7 @@ def floating(like: torch.dtype | None = None, **arguments: Tensor | None) -> Non
     for name, x in arguments.items():
         if x is None:
             continue
+        required(**{name: x})
         if not x.is_floating_point():
             raise ValueError(f"{name}: expected floating-point numbers, got {dtype_name(x.dtype)}")
         if like is not None and x.dtype != like:
@@ -112,8 +193,22 @@ def overflow(names: str, *computed: Tensor) -> None:
                              "got an overflow")
 
 
+def squares(names: str, x: Tensor) -> None:
+    """Check that a norm can be taken of what was computed from `names`: its squares, in float32 at least, add up.
+
+    Raises:
+        ValueError: as `overflow`.
+    """
+    if not torch.compiler.is_compiling():
+        overflow(names, x.detach().to(torch.promote_types(x.dtype, torch.float32)).square().sum(-1))
+
+
 def dtype_name(dtype: torch.dtype) -> str:
-    """`float32` for `torch.float32`."""
+    """`float32` for `torch.float32`.
+
+    >>> dtype_name(torch.float64)
+    'float64'
+    """
     return str(dtype).removeprefix("torch.")
 
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tsattn_mini.pixels import image, rgb
-from tsattn_mini.scales import brief, inward, number, scale_of, shade, spread
+from tsattn_mini.scales import brief, drawable, inward, number, scale_of, shade, spread
 from tsattn_mini.visible import escape, visible
 
 CURVE_AXES = {"T", "F", "s", "y"}  # past, horizon, flow time, and the value a density is drawn over
@@ -42,7 +42,7 @@ class Figure:
 class Table(Figure):
     """Rows of text under a header; numbers are shown as they are given, and short cells never break over two lines.
 
-    `header` and `rows` are its texts.
+    `header` and `rows` are its texts. Raises ValueError unless each row has as many entries as the header.
     """
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -126,6 +126,7 @@ def picture(x: Tensor, axes: str, *, label: str, view: str, scale: str,
 
 
 def _figure(x: Tensor, axes: str, title: str, scale: str | None, view: str) -> Figure:
+    x = drawable(x, axes)
     svg = picture(x, axes, label=title or axes, view=view, scale=scale or scale_of(x))
     caption = f"<figcaption>{escape(title)}</figcaption>" if title else ""
     rows = x.detach().reshape(-1, x.shape[-1] if x.ndim else 1).tolist()

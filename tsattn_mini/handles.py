@@ -35,9 +35,19 @@ def modulate(z: Float[Tensor, "N D"], v: Float[Tensor, "D W"], *, tau: float | F
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite, and what `knowledge_guided` and `guide` refuse.
+
+    >>> import torch
+    >>> z, v = torch.zeros(1, 2), torch.tensor([[0.0], [1.0]])
+    >>> modulate(z, v).item()  # all handles at rest: the mean
+    0.5
+    >>> round(modulate(z, v, delta=torch.tensor([0.0, 3.0])).item(), 3)  # e³ : 1 for the second key
+    0.953
     """
     checks.shapes(z=(z, "N D"), v=(v, "D W"), delta=(delta, "D"), A_g=(A_g, "N D"), S=(S, "N D"), g=(g, "N"))
+    checks.required(z=z, v=v)
+    checks.floating(z=z, v=v, delta=delta, A_g=A_g, g=g)
     checks.finite(z=z, v=v, delta=delta, A_g=A_g, g=g)
+    checks.number(tau=tau, floor=floor, omega=omega)
     z = step("z", z, axes="N D", eq="q · k / √E", note="Plain scores: nobody has touched them.")
     plain = step("plain", torch.softmax(z, dim=-1) @ v, axes="N W", eq="softmax(z) v",
                  note="The answer without any handle.")

@@ -27,6 +27,13 @@ def watchable(module: nn.Module, *inputs: Any, **named: Any) -> Table:
 
     The run is in evaluation mode and without gradients; the module is left as it was. Without inputs nothing runs, and
     the table holds paths and types only.
+
+    >>> from torch import nn
+    >>> print(watchable(nn.Sequential(nn.Linear(2, 3)), torch.zeros(1, 2)).text)
+    path  module      runs  output
+    ────  ──────────  ────  ──────
+    ""    Sequential  1     (1, 3)
+    0     Linear      1     (1, 3)
     """
     paths = {path: part for path, part in places(module) if not compiled(module, path)}
     if not inputs and not named:

@@ -12,6 +12,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Real
+from reprlib import repr as short
 from typing import Any
 
 import torch
@@ -42,19 +44,23 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
     Raises:
         ValueError: a tensor of integers, which would round x'; entries that are not finite (row and column are
             named), or whose squares are not.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])[None, :, None]
+    >>> stationarize(1000 * x + 7)[0].flatten()  # what x itself gives: level and scale are gone
+    tensor([-1.3416, -0.4472,  0.4472,  1.3416])
     """
     checks.shapes(x=(x, "B T V"))
+    checks.required(x=x)
     checks.floating(x=x)
     finite_rows(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     mu = wide.mean(1, keepdim=True)
     mu = mu + (wide - mu).mean(1, keepdim=True)  # what rounding lost: a constant series centres to exactly 0
-    mu = step("mu", mu.detach() if detach else mu, axes="B 1 V", eq="μ = mean_t x",
-              note="The level, put aside.")
+    mu = step("mu", mu.detach() if detach else mu, axes="B 1 V", eq="μ = mean_t x", note="The level, put aside.")
     x_centred = step("x_centred", wide - mu, axes="B T V", eq="x - μ", note="The window around zero.")
     sigma = (x_centred.square().mean(1, keepdim=True) + EPS).sqrt()
     if not torch.compiler.is_compiling() and not bool(torch.isfinite(sigma).all()):
-        raise ValueError(f"x: expected numbers with squares in {sigma.dtype}, got {float(x.abs().max()):.1e}")
+        raise ValueError(f"x: expected numbers with squares in {sigma.dtype}, got {x.abs().max().item():.1e}")
     sigma = step("sigma", sigma.detach() if detach else sigma, axes="B 1 V",
                  eq="σ = sqrt(mean_t (x - μ)² + 1e-5)", note="The scale, put aside; never 0.")
     x_norm = step("x_norm", (x_centred / sigma).to(x.dtype), axes="B T V", eq="x' = (x - μ) / σ",
@@ -65,9 +71,17 @@ def stationarize(x: Float[Tensor, "B T V"], detach: bool = False
 @meaning("restore")
 def destationarize(y: Float[Tensor, "B L V"], mu: Float[Tensor, "B 1 V"],
                    sigma: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B L V"]:
-    """y ⊙ σ + μ: back to the units of the window, on every row."""
+    """y ⊙ σ + μ: back to the units of the window, on every row.
+
+    Raises:
+        ValueError: shapes that do not fit, integers, entries that are not finite, or that are not in those units.
+    """
     checks.shapes(y=(y, "B L V"), mu=(mu, "B 1 V"), sigma=(sigma, "B 1 V"))
-    return step("y", (y * sigma + mu).to(y.dtype), axes="B L V", eq="y ⊙ σ + μ",
+    checks.real(y=(y, "B L V"))
+    checks.real(mu=(mu, "B 1 V"), sigma=(sigma, "B 1 V"))
+    restored = (y * sigma + mu).to(y.dtype)
+    checks.overflow("y, mu, sigma", restored)
+    return step("y", restored, axes="B L V", eq="y ⊙ σ + μ",
                 note="The level and scale of the past are lent to the future.")
 
 
@@ -83,21 +97,26 @@ class Projector(nn.Module):
 
     Args:
         T: window length; V: variables; hidden: widths of the hidden layers; O: how many numbers come out.
+    Raises:
+        ValueError: no hidden layer, or one without width.
     """
 
     def __init__(self, T: int, V: int, hidden: Sequence[int], O: int) -> None:  # noqa: E741
         super().__init__()
-        if not hidden or min(hidden) < 1:
-            raise ValueError(f"hidden: expected at least one width, each at least 1, got {list(hidden)}")
+        checks.counts(T=T, V=V, O=O)
+        widths = list(hidden) if isinstance(hidden, Sequence) else [None]
+        if not widths or any(type(width) is not int or width < 1 for width in widths):
+            raise ValueError(f"hidden: expected at least one width, each at least 1, got {widths}")
         self.T, self.V = T, V
         self.conv = nn.Conv1d(T, 1, kernel_size=3, padding=1, padding_mode="circular", bias=False)
-        widths = [2 * V, *hidden]
-        self.mlp = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.mlp = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise([2 * V, *widths]))
         self.mlp.append(nn.Linear(widths[-1], O, bias=False))
 
     def forward(self, x: Float[Tensor, "B T V"], s: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B O"]:
-        """`x` is the window before it was stationarized, `s` its σ or μ."""
+        """`x` is the window before it was stationarized, `s` its σ or μ. Raises ValueError for what does not fit."""
         checks.shapes(x=(x, f"B {self.T} {self.V}"), s=(s, f"B 1 {self.V}"))
+        checks.real(x=(x, "B T V"))
+        checks.real(s=(s, "B 1 V"))
         dtype = torch.promote_types(x.dtype, torch.float32)
         circle = F.pad(x.to(dtype), (1, 1), mode="circular")
         conv = step("conv", F.conv1d(circle, self.conv.weight.to(dtype)), axes="B 1 V",
@@ -120,16 +139,27 @@ def temperature(log_tau: Float[Tensor, "B 1"],
     infinite and leaves room for the scores. `bounds` replaces these limits; the released code has (-∞, 80),
     and its first version none.
 
+    Raises:
+        ValueError: another shape, integers, entries that are not finite, or bounds that are not two numbers in order.
     Warns:
         RuntimeWarning: when log τ is so far from 0 that attention is uniform or one-hot up to rounding, as it
             happens when the series were not standardised.
     """
+    checks.real(log_tau=(log_tau, "B 1"))
     limits = torch.finfo(log_tau.dtype)
     half = math.log(limits.max) / 2
-    low, high = (-half, half) if bounds is None else bounds
+    low, high = (-half, half) if bounds is None else _two_in_order(bounds)
     if not torch.compiler.is_compiling():
         _warn_saturated(log_tau.detach()[:, 0], edge=-math.log(limits.eps))
     return log_tau.clamp(low, high).exp()
+
+
+def _two_in_order(bounds: tuple[float, float]) -> tuple[float, float]:
+    pair = isinstance(bounds, tuple | list) and len(bounds) == 2 and all(
+        isinstance(b, Real) and not isinstance(b, bool) for b in bounds)
+    if not pair or not bounds[0] <= bounds[1]:
+        raise ValueError(f"bounds: expected two numbers, the lower first, got {short(bounds)}")
+    return bounds[0], bounds[1]
 
 
 def _warn_saturated(log_tau: Float[Tensor, " B"], edge: float) -> None:
@@ -137,7 +167,7 @@ def _warn_saturated(log_tau: Float[Tensor, " B"], edge: float) -> None:
     if bool(far.any()):
         window = int(log_tau.abs().argmax())
         what = "one-hot" if log_tau[window] > 0 else "uniform"
-        warnings.warn(f"log_tau: {float(log_tau[window]):.1f} in window {window} ({int(far.sum())} of "
+        warnings.warn(f"log_tau: {log_tau[window].item():.1f} in window {window} ({int(far.sum())} of "
                       f"{len(far)} windows are beyond ±{edge:.1f}): attention there is {what} up to "
                       "rounding. Are the series standardised?", RuntimeWarning, stacklevel=3)
 
@@ -157,9 +187,15 @@ def destationary_attention(
             products that leave the number range.
     Warns:
         RuntimeWarning: when `mask` leaves a query without any key, or τ is cut to keep the scores finite.
+
+    >>> one, values = torch.ones(1, 2, 1, 1), torch.tensor([0.0, 1.0])[None, :, None, None]
+    >>> destationary_attention(one, one, values, delta=torch.tensor([[0.0, 3.0]]).log1p())[0, 0]  # e^δ = 1, 4
+    tensor([[0.8000]])
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"),
                   tau=(tau, "B 1"), delta=(delta, "B S"), mask=(mask, "L S"))
+    checks.required(q=q, k=k, v=v)
+    checks.floating(q=q, k=k, v=v)
     checks.finite(v=v, tau=tau, delta=delta)
     dtype = torch.promote_types(q.dtype, torch.float32)
     tau = torch.ones_like(q[:, :1, 0, 0], dtype=dtype) if tau is None else tau.to(dtype)
@@ -188,12 +224,12 @@ def _keep_finite(q: Tensor, k: Tensor, tau: Tensor, delta: Tensor, QK: Tensor) -
             checks.finite(q=q, k=k)
             raise ValueError(f"q, k: expected dot products within the range of {QK.dtype}, got an overflow")
         if bool((delta.abs() > room).any()):
-            raise ValueError(f"delta: expected sizes up to {room:.1e}, got {float(delta.abs().max()):.1e}")
+            raise ValueError(f"delta: expected sizes up to {room:.1e}, got {delta.abs().max().item():.1e}")
         if not bool((size > limit).any()):
             return tau
         window = int((size > limit).nonzero()[0, 0])
-        warnings.warn(f"tau: {float(tau[window]):.1e} in window {window} would make the scores overflow "
-                      f"{QK.dtype}; it is cut to {float(limit[window]):.1e}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"tau: {tau[window].item():.1e} in window {window} would make the scores overflow "
+                      f"{QK.dtype}; it is cut to {limit[window].item():.1e}", RuntimeWarning, stacklevel=3)
     return torch.minimum(torch.maximum(tau, -limit), limit)
 
 

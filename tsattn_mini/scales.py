@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from math import inf, isfinite, isnan, sqrt
+from reprlib import repr as short
 
 import torch
 from torch import Tensor
+
+from tsattn_mini import checks
 
 
 def number(v: float) -> str:
     """A number for a cell: three significant places or so, never more than seven characters.
 
     The front end's `number.js` writes the same text, for `brief` too; a test compares them.
+
+    >>> number(0.123456), number(1234.5), number(0.0)
+    ('0.123', '1235', '0')
     """
     if isnan(v):
         return "NaN"
@@ -28,7 +34,11 @@ def number(v: float) -> str:
 
 
 def brief(v: float) -> str:
-    """A number for a narrow cell, four characters or so: .24, -1.3, 12, and .00 for what is small but not 0."""
+    """A number for a narrow cell, four characters or so: .24, -1.3, 12, and .00 for what is small but not 0.
+
+    >>> brief(0.24), brief(0.0001)
+    ('.24', '.00')
+    """
     if not isfinite(v):
         return number(v)
     size = abs(v)
@@ -53,15 +63,40 @@ def _round(v: Decimal, places: int) -> str:
 
 
 def spread(x: Tensor) -> float:
-    """The largest finite magnitude: what the ends of a signed colour scale and of a bar stand for."""
+    """The largest finite magnitude: what the ends of a signed colour scale and of a bar stand for.
+
+    >>> spread(torch.tensor([-3.0, 2.0]))
+    3.0
+    """
     finite = x[torch.isfinite(x)].abs().double()
     return float(finite.max()) if finite.numel() and float(finite.max()) > 0 else 1.0
 
 
 def scale_of(x: Tensor) -> str:
-    """`"unit"` when every value lies in 0 … 1, else `"signed"`."""
+    """`"unit"` when every value lies in 0 … 1, else `"signed"`.
+
+    >>> scale_of(torch.tensor([0.0, 1.0])), scale_of(torch.tensor([-1.0, 1.0]))
+    ('unit', 'signed')
+    """
     x = x.double()
     return "unit" if bool(((x >= 0) & (x <= 1)).all()) else "signed"
+
+
+def drawable(x: Tensor, axes: str) -> Tensor:
+    """`x` as it is, or as 0 and 1 where it holds True and False.
+
+    Raises:
+        ValueError: no tensor, no entry, complex numbers, or axes that are no string.
+
+    >>> drawable(torch.tensor([True, False]), "S")
+    tensor([1, 0])
+    """
+    checks.required(x=x)
+    if x.is_complex():
+        raise ValueError(f"x: expected real numbers, got {checks.dtype_name(x.dtype)}")
+    if not isinstance(axes, str):
+        raise ValueError(f"axes: expected a string such as 'L S', got {short(axes)}")
+    return x.long() if x.dtype == torch.bool else x
 
 
 def meaning_of(states: Sequence[Tensor]) -> str:

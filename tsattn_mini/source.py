@@ -8,7 +8,7 @@ import ast
 import linecache
 from collections.abc import Sequence
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 CALLERS = 12  # calls that are looked through for a value that came as an argument
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     number: int
 
 
-def calls(frame) -> tuple[Call, ...]:
+def calls(frame: FrameType | None) -> tuple[Call, ...]:
     """The function of `frame` and those that called it, the nearest first."""
     found = []
     while frame is not None and len(found) < CALLERS:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -50,6 +51,7 @@ class Step:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its sizes, axis by axis."""
         return tuple(self.tensor.shape)
 
     @property
@@ -180,7 +182,7 @@ class _Origins(TorchDispatchMode):
         return sources
 
 
-def tensors(tree) -> list[Tensor]:
+def tensors(tree: Any) -> list[Tensor]:
     """Every tensor in nested tuples, lists and dicts."""
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
@@ -264,7 +266,13 @@ def record(follow: bool = True) -> Iterator[Trace]:
 
 @contextmanager
 def scope(name: str) -> Iterator[None]:
-    """Put `name/` in front of the steps inside the block: `with scope("enc0"): step("A", …)` gives `enc0/A`."""
+    """Put `name/` in front of the steps inside the block: `with scope("enc0"): step("A", …)` gives `enc0/A`.
+
+    Raises:
+        ValueError: a name that is no word.
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name: expected a word, got {name!r}")
     _scopes.append(name)
     try:
         yield

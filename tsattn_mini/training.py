@@ -5,18 +5,22 @@ Adam on the squared error, early stopping on the validation part, errors reporte
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from numbers import Integral
+from reprlib import repr as short
 from typing import NamedTuple
 
 import torch
 from IPython import get_ipython
 from IPython.display import clear_output, display
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
+from tsattn_mini import checks
+from tsattn_mini.blocks import check_sizes
 from tsattn_mini.datasets import Scaler, Series, split_by_time, time_features, windows
 
 
@@ -61,9 +65,20 @@ class Task:
         return {"seq_len": self.seq_len, "label_len": self.label_len, "pred_len": self.pred_len,
                 "V": len(self.columns), "marks": self.marks.shape[-1]}
 
-    def at(self, starts: Sequence[int]) -> Cut:
-        """Windows of the whole series whose past begins at the rows `starts`."""
-        return _cut(self.x, self.marks, self.seq_len, self.label_len, self.pred_len)[list(starts)]
+    def at(self, starts: Sequence[int] | Integer[Tensor, " B"]) -> Cut:
+        """Windows of the whole series whose past begins at the rows `starts`, a list or a tensor of whole numbers.
+
+        Raises:
+            ValueError: a start that is no whole number, or whose window does not lie inside the series.
+        """
+        last = len(self.x) - self.seq_len - self.pred_len
+        given = starts.tolist() if isinstance(starts, Tensor) else starts
+        rows = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        fits = isinstance(given, Iterable) and all(
+            isinstance(i, Integral) and not isinstance(i, bool) and 0 <= i <= last for i in rows)
+        if not fits:
+            raise ValueError(f"starts: expected whole numbers from 0 to {last}, got {short(given)}")
+        return _cut(self.x, self.marks, self.seq_len, self.label_len, self.pred_len)[[int(i) for i in rows]]
 
 
 def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len: int, pred_len: int,
@@ -74,11 +89,16 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     hourly data the model would never see a window that begins at one o'clock.
 
     Raises:
-        ValueError: what `split_by_time` and `windows` refuse, or a period outside 1 to seq_len.
+        ValueError: columns that are no list of different names, what `split_by_time` and `windows` refuse, a label
+            longer than the past, sizes below 1, or a period longer than the past.
     """
-    if not 1 <= period <= seq_len:
+    names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else None
+    if names is None or len(set(map(str, names))) < len(names):
+        raise ValueError(f"columns: expected a list of different names, got {short(columns)}")
+    check_sizes(seq_len, label_len, pred_len=pred_len, period=period, stride=stride)
+    if period > seq_len:
         raise ValueError(f"period: expected 1 to seq_len={seq_len}, got {period}")
-    raw = series.tensor(columns)
+    raw = series.tensor(names)
     parts = split_by_time(raw)
     scaler = Scaler.fit(parts.train)
     x, marks = scaler.transform(raw), time_features(series.frame.index, series.frame.index.freqstr)
@@ -86,7 +106,7 @@ def make_task(series: Series, columns: Sequence[str], *, seq_len: int, label_len
     begins = [0, ends[0] - seq_len, ends[1] - seq_len]
     fit, *others = [_cut(x[a:b], marks[a:b], seq_len, label_len, pred_len)
                     for a, b in zip(begins, ends, strict=True)]
-    return Task(series.name, tuple(columns), seq_len, label_len, pred_len, period, x, marks, scaler,
+    return Task(series.name, tuple(names), seq_len, label_len, pred_len, period, x, marks, scaler,
                 fit[::stride], *others)
 
 
@@ -108,7 +128,13 @@ class Run:
 
 
 def squared_error(model: nn.Module, cut: Cut) -> Float[Tensor, ""]:
-    """The mean squared error of the forecasts of `cut`: what training makes small."""
+    """The mean squared error of the forecasts of `cut`: what training makes small.
+
+    >>> model = lambda past, *marks: past[:, -1:]  # a model that repeats the last value
+    >>> cut = Cut(torch.ones(1, 4, 1), torch.zeros(1, 4, 1), torch.full((1, 1, 1), 3.0), torch.zeros(1, 1, 1))
+    >>> squared_error(model, cut).item()
+    4.0
+    """
     return (_forecast(model, cut) - cut.future).square().mean()
 
 
@@ -127,7 +153,18 @@ def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int 
 
     `seed` fixes the first weights and the order of the windows. Sums are rounded differently on other
     processors, so weights after training agree between machines only roughly.
+
+    Raises:
+        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from 0 to 2⁶⁴ - 1, a learning
+            rate that is not above 0, or what `build`, `loss` and `error` refuse.
     """
+    checks.counts(epochs=epochs, patience=patience, batch=batch)
+    checks.counts(0, seed=seed)
+    if seed >= 2**64:
+        raise ValueError(f"seed: expected at most 2**64 - 1, got {short(seed)}")
+    checks.number(lr=lr)
+    if lr <= 0:
+        raise ValueError(f"lr: expected a number above 0, got {lr}")
     with one_thread():
         return _train(build, task, seed, epochs, patience, batch, lr, loss, error)
 
@@ -180,13 +217,37 @@ def _forecast(model: nn.Module, cut: Cut) -> Float[Tensor, "B F V"]:
 
 
 def naive(cut: Cut, period: int = 1) -> Float[Tensor, "B F V"]:
-    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast."""
-    F = cut.future.shape[1]
+    """The last `period` steps, repeated: with 1 the last value, with a day or a year the seasonal-naive forecast.
+
+    Raises:
+        ValueError: a period outside 1 to the steps of the past.
+
+    >>> past = torch.arange(4.0)[None, :, None]
+    >>> cut = Cut(past, past, torch.zeros(1, 3, 1), past)
+    >>> naive(cut).flatten().tolist(), naive(cut, period=2).flatten().tolist()
+    ([3.0, 3.0, 3.0], [2.0, 3.0, 2.0])
+    """
+    checks.counts(period=period)
+    T, F = cut.past.shape[1], cut.future.shape[1]
+    if period > T:
+        raise ValueError(f"period: expected 1 to {T}, the steps of the past, got {period}")
     return cut.past[:, -period:].repeat(1, -(-F // period), 1)[:, :F]
 
 
 def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> dict[str, float]:
-    """Mean squared and mean absolute error over windows, steps and variables, in scaled units."""
+    """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
+
+    Raises:
+        ValueError: shapes that do not fit, or entries that are not finite.
+
+    >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
+    {'mse': 4.0, 'mae': 2.0}
+    """
+    checks.shapes(forecast=(forecast, "B F V"), future=(future, "B F V"))
+    checks.required(forecast=forecast, future=future)
+    checks.floating(forecast=forecast)
+    checks.floating(future=future)
+    checks.finite(forecast=forecast, future=future)
     gap = (forecast - future).double()
     return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
 

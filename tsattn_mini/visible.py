@@ -16,12 +16,20 @@ _IN_TEXT, _IN_NAME = re.compile(f"[{_UNSEEN}]"), re.compile(f"[\t\n{_UNSEEN}]")
 
 
 def visible(name: str) -> str:
-    """A name in one line, with every character that works unseen spelled out."""
+    r"""A name in one line, with every character that works unseen spelled out.
+
+    >>> visible("two\nlines")
+    'two\\nlines'
+    """
     return _IN_NAME.sub(_spelled, name)
 
 
 def escape(text: str, quote: bool = True) -> str:
-    """A text as HTML, for between tags and in quoted attributes; new lines and tabs stay."""
+    """A text as HTML, for between tags and in quoted attributes; new lines and tabs stay.
+
+    >>> escape("a < b")
+    'a &lt; b'
+    """
     return html.escape(_IN_TEXT.sub(_spelled, text), quote)
 
 

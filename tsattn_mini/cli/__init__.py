@@ -14,7 +14,6 @@ from importlib.metadata import version
 from tsattn_mini.cli import lessons, page, quiz, settings, trace
 from tsattn_mini.cli.given import spoken
 from tsattn_mini.cli.terminal import prepare, say
-from tsattn_mini.visible import visible
 
 BAD_INPUT, INTERRUPTED = 1, 130
 EPILOG = """
@@ -58,7 +57,7 @@ def _refused(asked: argparse.Namespace, why: str) -> int:
     """One line on what is at fault; the traceback only for who asks for it."""
     if asked.debug:
         raise
-    say(f"error: {visible(' '.join(why.split()))}")
+    say(f"error: {' '.join(why.split())}")
     return BAD_INPUT
 
 

@@ -38,7 +38,11 @@ def offers(question: Question) -> list[tuple[str, str]]:
 
 @singledispatch
 def asks(question: Question) -> str:
-    """What to type, in a few words."""
+    """What to type, in a few words.
+
+    Raises:
+        TypeError: a question of a kind that no terminal knows.
+    """
     raise TypeError(f"question: expected one of a known kind, got {type(question).__name__}")
 
 

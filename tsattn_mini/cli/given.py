@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from tsattn_mini.datasets import Series
+    from tsattn_mini.official import Settings
 
+NO_SETTINGS = ("model", "path_or_dict", "state")  # of the functions that take settings by name
 ARGUMENT = re.compile(r"(?<![\w'\"])(columns|date_format|date|decimal|encoding|freq|missing|sep)="
                       r"(?:\[…\])?(?=(['\"])?)")
 
@@ -22,20 +25,20 @@ ARGUMENT = re.compile(r"(?<![\w'\"])(columns|date_format|date|decimal|encoding|f
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
     """The arguments that name a checkpoint, and what its weights do not tell."""
     part = parser.add_argument_group("what the weights do not tell")
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT",
+    parser.add_argument("checkpoint", type=a_path, metavar="CHECKPOINT",
                       help="a file that torch.save wrote, such as my_model.pth")
     part.add_argument("--model", metavar="NAME", help="nonstationary, informer, autoformer, fedformer, itransformer, "
                       "timexer, duet, kite or engram; left out, it is found by the weights")
     part.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", type=_pair,
                       help="what the weights do not tell, such as n_heads=8 (see the command settings)")
-    part.add_argument("--config", type=Path, metavar="FILE", help="the settings of the run, as JSON or as printed; "
+    part.add_argument("--config", type=a_path, metavar="FILE", help="the settings of the run, as JSON or as printed; "
                       "--set goes before it")
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The arguments that say how a CSV file is read."""
     part = parser.add_argument_group("the data")
-    part.add_argument("--data", type=Path, metavar="FILE.csv", help="a CSV file with a header, .csv or .csv.gz")
+    part.add_argument("--data", type=a_path, metavar="FILE.csv", help="a CSV file with a header, .csv or .csv.gz")
     part.add_argument("--target", metavar="COL", help="the column to forecast; left out, the last one")
     part.add_argument("--columns", nargs="+", metavar="COL", help="the columns to read beside it; left out, all")
     part.add_argument("--date", nargs="+", metavar="COL", help="the column of the times, or those that make them up")
@@ -60,33 +63,65 @@ def checkpoint(asked: argparse.Namespace) -> "nn.Module":
     Raises:
         ValueError: what is wrong with the file, or which settings its weights do not tell.
     """
-    from tsattn_mini.official import load_checkpoint, settings
+    from tsattn_mini.official import load_checkpoint
     with waiting(f"reading {asked.checkpoint}", 1, asked.stages):
-        given = config(asked)
-        missing = settings(asked.checkpoint, asked.model, **given).missing
-        if missing:
-            told = "; ".join(f"{name}: {text}" for name, text in missing.items())
+        found, model, given = described(asked)
+        if found.missing:
+            told = "; ".join(f"{name}: {text}" for name, text in found.missing.items())
             raise ValueError(f"{asked.checkpoint}: its weights do not tell everything, so add --set "
-                             f"{' '.join(f'{name}=…' for name in missing)} ({told})")
+                             f"{' '.join(f'{name}=…' for name in found.missing)} ({told})")
         try:
-            return load_checkpoint(asked.checkpoint, asked.model, **given)
+            return load_checkpoint(asked.checkpoint, model, **given)
         except TypeError as error:
             words = ", ".join(f"{name}={value!r}" for name, value in given.items() if isinstance(value, str))
             raise ValueError(f"set: expected numbers where the model takes numbers, got {words or error}") from error
 
 
-def config(asked: argparse.Namespace) -> dict[str, Any]:
-    """The settings of `--config`, and over them those of `--set`.
+def described(asked: argparse.Namespace) -> tuple["Settings", str | None, dict[str, Any]]:
+    """What the checkpoint tells; the model and the settings that were named: of `--config`, and over them of `--set`.
 
     Raises:
-        ValueError: a file without settings.
+        ValueError: a file without settings, or a setting of `--set` that the model does not have. A whole released
+            configuration, which `--config` may name, holds more than a model has.
     """
-    if asked.config is None:
-        return dict(asked.set)
-    if not asked.config.is_file():
-        raise ValueError(f"config: expected a file, got {asked.config}, which is not there")
+    from tsattn_mini.official import settings
+    given = dict(asked.set)
+    if "model" in given:
+        raise ValueError(f"set: expected settings of the model, got model={given['model']}; --model names the model")
+    beside = _configuration(asked.config) if asked.config else {}
+    model = asked.model or (beside["model"] if isinstance(beside.get("model"), str) else None)
+    both = {name: value for name, value in {**beside, **given}.items() if name not in NO_SETTINGS}
+    found = settings(asked.checkpoint, model, **both)
+    _refuse_unknown(given, found)
+    return found, model, both
+
+
+def _refuse_unknown(given: Mapping[str, Any], found: "Settings") -> None:
+    from tsattn_mini.official.checkpoint import MODELS
+    module = MODELS[found.model]
+    ours = {*found.read, *module.NEEDED, *module.OPTIONAL}
+    released = [*module.NAMES, *sorted(ours - {*module.NAMES.values()}), "task_name"]
+    for name in given:
+        if name not in {*ours, *released}:
+            near = get_close_matches(name, released, n=1)
+            raise ValueError(f"set: expected a setting of {found.model}, got {name}; "
+                             + (f"did you mean {near[0]}?" if near else f"it has {', '.join(released)}"))
+
+
+def _configuration(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ValueError(f"config: expected a file, got {path}, which is not there")
     from tsattn_mini.official import configuration
-    return {**configuration(asked.config), **dict(asked.set)}
+    try:
+        return configuration(path)
+    except UnicodeDecodeError:
+        why = "it is no text in UTF-8"
+    except (RecursionError, MemoryError):
+        why = "it is nested too deep"
+    except ValueError as error:
+        why = str(error).removeprefix("source: ")
+        why = "a number in it has too many digits" if why.startswith("Exceeds the limit") else why
+    raise ValueError(f"config: expected a file with settings, got {path}: {why}")
 
 
 def source(asked: argparse.Namespace) -> dict[str, Any]:
@@ -135,13 +170,24 @@ def writable(path: Path | None, name: str, suffix: str, asked: argparse.Namespac
         raise ValueError(f"{name}: expected a file in a folder that exists, got {path}")
     if path.is_dir():
         raise ValueError(f"{name}: expected a file, got the folder {path}")
+    for read in (asked.checkpoint, asked.data):
+        if read is not None and path.resolve() == read.resolve():
+            raise ValueError(f"{name}: {path} is what is read; name another file")
     try:
         TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise ValueError(f"{name}: expected a folder that can be written to, got {path}: {error.strerror}") from None
-    for read in (asked.checkpoint, asked.data):
-        if read is not None and path.resolve() == read.resolve():
-            raise ValueError(f"{name}: {path} is what is read; name another file")
+
+
+def a_path(text: str) -> Path:
+    """The path that was typed.
+
+    Raises:
+        argparse.ArgumentTypeError: one that no file can have.
+    """
+    if "\0" in text:
+        raise argparse.ArgumentTypeError(f"expected the name of a file, got {text!r}")
+    return Path(text)
 
 
 def _one(names: list[str] | None) -> str | list[str] | None:
@@ -162,7 +208,7 @@ def _value(text: str) -> Any:
         return python[text]
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -1,9 +1,8 @@
 """`tsattn-mini page`: one HTML file that explains a model of one's own, to be opened offline or sent to somebody."""
 
 import argparse
-from pathlib import Path
 
-from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, source, writable
+from tsattn_mini.cli.given import a_path, add_checkpoint, add_data, checkpoint, source, writable
 from tsattn_mini.cli.terminal import say, waiting
 
 EPILOG = """
@@ -26,7 +25,7 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
     add_checkpoint(parser)
     add_data(parser)
     part = parser.add_argument_group("the page")
-    part.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="the file to write")
+    part.add_argument("--out", type=a_path, required=True, metavar="FILE.html", help="the file to write")
     part.add_argument("--title", help="above the page; left out, the names of the checkpoint and of the data")
     part.add_argument("--lead", default="", help="a paragraph below the title")
     parser.set_defaults(run=run, stages=4)

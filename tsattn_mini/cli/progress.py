@@ -5,10 +5,11 @@ answer given last.
 """
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
+
+from tsattn_mini.whole import write_whole
 
 FORMAT, VERSION = "tsattn-mini progress", 1
 LARGEST = 1_000_000  # bytes; all questions of the book take about 20,000
@@ -32,7 +33,7 @@ def read(path: Path) -> tuple[Entries, list[str]]:
         raise ValueError(f"progress: expected a file of at most {LARGEST // 1000} KB, got {path}, which is larger")
     try:
         found = json.loads(path.read_text("utf8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"progress: {path} is no JSON, or only a part of it; name another file") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("questions"), dict):
         raise ValueError(f"progress: {path} is no progress file of this book; name another file")
@@ -44,10 +45,8 @@ def read(path: Path) -> tuple[Entries, list[str]]:
 
 def write(path: Path, entries: Entries) -> None:
     """Write the file whole: who looks at `path` finds what was there, or all that is there now."""
-    half = path.with_name(path.name + ".part")
     text = json.dumps({"format": FORMAT, "version": VERSION, "questions": entries}, ensure_ascii=False, indent=1)
-    half.write_text(f"{text}\n", "utf8")
-    os.replace(half, path)
+    write_whole(path, f"{text}\n")
 
 
 def counted(entries: Entries, id: str, right: bool, last: Any) -> Entries:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tsattn_mini.cli import progress
+from tsattn_mini.cli.given import a_path
 from tsattn_mini.cli.lessons import find, notebooks
 from tsattn_mini.cli.terminal import coloured, say, waiting
 
@@ -40,7 +40,7 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
                         f"{DEFAULT} of the book")
     parser.add_argument("--seed", type=int, metavar="S", help="which questions are drawn, and which new numbers")
     parser.add_argument("--new-numbers", action="store_true", help="ask with new numbers where a question can be")
-    parser.add_argument("--progress", type=Path, metavar="FILE", help="remember tries and what was solved there")
+    parser.add_argument("--progress", type=a_path, metavar="FILE", help="remember tries and what was solved there")
     parser.set_defaults(run=run)
 
 

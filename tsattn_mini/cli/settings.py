@@ -2,7 +2,7 @@
 
 import argparse
 
-from tsattn_mini.cli.given import add_checkpoint, config
+from tsattn_mini.cli.given import add_checkpoint, described
 from tsattn_mini.cli.terminal import columns, say, table, waiting
 
 EPILOG = """
@@ -30,9 +30,8 @@ def run(asked: argparse.Namespace) -> None:
     Raises:
         ValueError: a file that is no checkpoint, or a setting that contradicts the weights.
     """
-    from tsattn_mini.official import settings
     with waiting(f"reading {asked.checkpoint}"):
-        found = settings(asked.checkpoint, asked.model, **config(asked))
+        found, _, _ = described(asked)
     print(table(found.table.header, found.table.rows, columns()))
     if found.left:
         say(f"passed over in the file: {', '.join(found.left[:8])}" + (" …" if len(found.left) > 8 else ""))

@@ -24,12 +24,12 @@ def prepare() -> None:
 
 
 def say(text: str) -> None:
-    """One line beside the answer, on the standard error."""
-    print(f"tsattn-mini: {text}", file=sys.stderr, flush=True)
+    """One line beside the answer, on the standard error; what is named in it works on no terminal."""
+    print(f"tsattn-mini: {visible(text)}", file=sys.stderr, flush=True)
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
-    """`text` in a colour of `COLOURS`, on a terminal that shows colours and unless NO_COLOR is set."""
+    """`text` in a colour of `COLOURS`, on a terminal that shows colours and unless `NO_COLOR` is set."""
     stream = stream or sys.stdout
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
     return text if plain else f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"

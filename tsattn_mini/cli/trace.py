@@ -5,10 +5,9 @@ import csv
 import io
 import re
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tsattn_mini.cli.given import add_checkpoint, add_data, checkpoint, source, writable
+from tsattn_mini.cli.given import a_path, add_checkpoint, add_data, checkpoint, source, writable
 from tsattn_mini.cli.terminal import columns, say, table, waiting
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def add(commands: argparse._SubParsersAction, shared: argparse.ArgumentParser) -
     add_data(parser)
     part = parser.add_argument_group("what to print")
     part.add_argument("--steps", nargs="+", metavar="PATTERN", help="only these steps, such as 'enc0/*' or tau")
-    part.add_argument("--flow", type=Path, metavar="FILE.svg", help="draw what was computed from what")
-    part.add_argument("--csv", type=Path, metavar="FILE.csv", help="write the table as CSV too")
+    part.add_argument("--flow", type=a_path, metavar="FILE.svg", help="draw what was computed from what")
+    part.add_argument("--csv", type=a_path, metavar="FILE.csv", help="write the table as CSV too")
     parser.set_defaults(run=run, stages=3)
 
 

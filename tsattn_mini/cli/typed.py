@@ -23,6 +23,9 @@ def read_number(typed: str, unit: str = "") -> tuple[float, bool]:
 
     Raises:
         Unread: when there is no number.
+
+    >>> read_number("3.5")
+    (3.5, True)
     """
     text = _ascii(typed).strip()
     if not text:

@@ -13,6 +13,10 @@ def load_bikes() -> Series:
     The source was counted from a log of rentals, and its smallest hourly count is 1: an hour without a
     rental has no row. So a missing hour is taken as 0 rentals; README.md gives the evidence.
     `casual` and `registered` add up to the target, so they are not among the drivers.
+
+    >>> bikes = load_bikes()
+    >>> len(bikes.frame), bikes.target, len(bikes.missing)
+    (8760, 'rentals', 115)
     """
     counts = ["rentals", "casual", "registered"]
     physical = ["temperature_c", "feels_like_c", "humidity_pct", "windspeed_kmh"]
@@ -49,6 +53,10 @@ def load_macro() -> Series:
     """US macroeconomic levels and rates: 203 quarters, 1959 Q1 to 2009 Q3, dated by the quarter's first day.
 
     Inflation needs the quarter before, so `infl` and `realint` of the first row are placeholders, 0.0.
+
+    >>> macro = load_macro()
+    >>> len(macro.frame), macro.target
+    (203, 'realgdp')
     """
     frame = _read("macro.csv.gz")
     year, quarter = frame.pop("year"), frame.pop("quarter")

@@ -52,15 +52,22 @@ def time_features(index: pd.DatetimeIndex, freq: str,
     for on purpose: a model trained with "h" reads four marks, on 15-minute stamps too. The stamps may have gaps.
 
     Raises:
-        ValueError: another frequency, no stamps, or stamps that are absent, repeated or out of order (the
-            first such row is named).
+        ValueError: another frequency, a step that is not above 0 or that pandas cannot count, no stamps, stamps that
+            are absent, repeated or out of order (the first such row is named), or a dtype that is not a floating
+            point type.
+
+    >>> hours = pd.date_range("2011-01-01", periods=2, freq="h")
+    >>> time_features(hours, "h")[:, 0]  # hour 0, and hour 1 of 23
+    tensor([-0.5000, -0.4565])
     """
     family = _family(freq)
     if family not in MARKS:
         raise ValueError(f"freq: expected one of {list(MARKS)}, got {freq!r}")
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise ValueError(f"dtype: expected a floating point type, got {dtype}")
     if not isinstance(index, pd.DatetimeIndex) or len(index) == 0:
         raise ValueError("index: expected a DatetimeIndex with at least one stamp, "
-                         f"got {type(index).__name__} of length {len(index)}")
+                         f"got {type(index).__name__} of length {len(index) if hasattr(index, '__len__') else 0}")
     if index.hasnans:
         raise ValueError(f"index: expected a time in every row, got NaT at row {int(index.isna().argmax())}")
     rises = index[1:] > index[:-1]
@@ -73,7 +80,10 @@ def time_features(index: pd.DatetimeIndex, freq: str,
 
 
 def _family(freq: str) -> str | None:
+    """The family of a step, or None where it has none, is not above 0, or leads beyond the times that pandas knows."""
     try:
-        return to_offset(freq).base.rule_code.split("-")[0]
-    except ValueError:
+        offset = to_offset(freq)
+        later = pd.Timestamp(2000, 1, 1) + offset > pd.Timestamp(2000, 1, 1)
+    except (ValueError, TypeError, OverflowError):
         return None
+    return offset.base.rule_code.split("-")[0] if later else None

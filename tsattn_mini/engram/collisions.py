@@ -18,6 +18,8 @@ def distinct_ngrams(count: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
         ValueError: more than half of all the n-grams there are, which would take long to draw; more n-grams than
             int64 can number.
     """
+    checks.counts(N=N, size=size)
+    checks.counts(0, seed=seed, count=count)
     if size**N > torch.iinfo(torch.int64).max:
         raise ValueError(f"size, N: expected at most 2**63 - 1 n-grams in all, got {size}**{N}")
     if not 0 < count <= size**N // 2:
@@ -34,6 +36,9 @@ def partners(rows: Int64[Tensor, "B H"]) -> Int64[Tensor, " B"]:
 
     Raises:
         ValueError: no entry or no head, rows that are no whole numbers of at least 0.
+
+    >>> partners(torch.tensor([[1, 4], [1, 4], [1, 5]])).tolist()  # only the first two agree in both heads
+    [1, 1, 0]
     """
     checks.shapes(rows=(rows, "B H"))
     if rows.is_floating_point() or int(rows.min()) < 0:
@@ -49,7 +54,11 @@ def expected_share(n: int, p: int) -> float:
 
     Raises:
         ValueError: no entry or no row.
+
+    >>> round(expected_share(1000, 1009), 3), round(expected_share(1000, 1009**2), 3)  # one head, two heads
+    (0.629, 0.001)
     """
+    checks.number(n=n, p=p)
     if n < 1 or p < 1:
         raise ValueError(f"n, p: expected at least 1 entry and 1 row, got {n}, {p}")
     return 1 - (1 - 1 / p) ** (n - 1)

@@ -26,8 +26,8 @@ class Counts:
     """
 
     def __init__(self, contexts: Int64[Tensor, "B L"], targets: Int64[Tensor, "B L"], P: int, N: int = 3) -> None:
-        if N < 0:
-            raise ValueError(f"N: expected at least 0 ids to look back at, got {N}")
+        checks.counts(0, N=N)
+        checks.counts(P=P)
         self.P, self.N = P, N
         self._check(contexts, targets)
         self.seen: list[dict[tuple[int, ...], Counter]] = [defaultdict(Counter) for _ in range(N + 1)]
@@ -58,6 +58,10 @@ class Counts:
 
     def _check(self, contexts: Tensor, targets: Tensor) -> None:
         checks.shapes(contexts=(contexts, "B L"), targets=(targets, "B L"))
+        checks.required(contexts=contexts, targets=targets)
+        for name, ids in (("contexts", contexts), ("targets", targets)):
+            if ids.dtype != torch.int64:
+                raise ValueError(f"{name}: expected int64 ids, got {checks.dtype_name(ids.dtype)}")
         if not -1 <= int(targets.min()) <= int(targets.max()) < self.P:
             raise ValueError(f"targets: expected ids from 0 to {self.P - 1}, or -1, got {int(targets.min())} to "
                              f"{int(targets.max())}")

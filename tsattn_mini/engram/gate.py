@@ -31,16 +31,28 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
 
     Raises:
         ValueError: integers, numbers whose squares leave the range of the dtype, an ε below 0, or zeros without an ε.
+
+    >>> rms_norm(torch.tensor([3.0, 4.0]))  # divided by √12.5
+    tensor([0.8485, 1.1314])
     """
-    checks.floating(x=x)
+    checks.required(x=x)
+    checks.floating(x=x, gain=gain)
+    _check_gain(x, gain)
+    checks.finite(gain=gain)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     eps = torch.finfo(wide.dtype).eps if eps is None else eps
+    checks.number(eps=eps)
     mean = wide.square().mean(-1, keepdim=True)
     if not torch.compiler.is_compiling() and not bool(torch.isfinite(mean).all()):
         raise ValueError(f"x: expected numbers with squares in {wide.dtype}, got {float(x.detach().abs().max()):.1e}")
     _check_eps(eps, mean)
     normed = (wide / (mean + eps).sqrt()).to(x.dtype)
     return normed if gain is None else normed * gain
+
+
+def _check_gain(x: Tensor, gain: Tensor | None) -> None:
+    if gain is not None and (gain.ndim > x.ndim or gain.shape != x.shape[x.ndim - gain.ndim:]):
+        raise ValueError(f"gain: expected the last axes of x, {tuple(x.shape)}, got shape {tuple(gain.shape)}")
 
 
 def _check_eps(eps: float, mean: Tensor) -> None:
@@ -57,9 +69,14 @@ def signed_root(score: Float[Tensor, "*batch"], root: str | None) -> Float[Tenso
 
     Raises:
         ValueError: another `root`.
+
+    >>> signed_root(torch.tensor([-4.0, 0.0, 9.0]), "sign").round(decimals=2).tolist()
+    [-2.0, 0.0, 3.0]
     """
     if root not in ROOTS:
         raise ValueError(f"root: expected one of {ROOTS}, got {root!r}")
+    checks.floating(score=score)
+    checks.finite(score=score)
     if root is None:
         return score
     size = score.abs().clamp(min=SMALLEST).sqrt()
@@ -80,9 +97,14 @@ def context_gate(h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"],
     Raises:
         ValueError: shapes that do not fit, entries that are not finite or too large to square, gains whose product
             leaves the range of the dtype, another `root`.
+
+    >>> h = torch.ones(1, 1, 1, 4)
+    >>> [round(context_gate(h, k).item(), 3) for k in (h, -h)]  # sigmoid(±√4)
+    [0.881, 0.119]
     """
     checks.required(h=h, k=k)
     checks.shapes(h=(h, "B L C M"), k=(k, "B L C M"), h_gain=(h_gain, "C M"), k_gain=(k_gain, "C M"))
+    checks.floating(h=h, k=k, h_gain=h_gain, k_gain=k_gain)
     checks.finite(h=h, k=k, h_gain=h_gain, k_gain=k_gain)
     h_norm = step("h_norm", rms_norm(h, h_gain), axes="B L C M", eq="RMSNorm(h)", note="Only its direction is left.")
     k_norm = step("k_norm", rms_norm(k, k_gain), axes="B L C M", eq="RMSNorm(k)", note="Only its direction is left.")
@@ -108,7 +130,14 @@ def angle_gate(cosine: Float[Tensor, "*batch"], M: int | Tensor, root: str | Non
 
     Raises:
         ValueError: a width below 1, another `root`.
+
+    >>> angle_gate(torch.tensor([-1.0, 0.0, 1.0]), M=4)  # against, unrelated, along
+    tensor([0.1192, 0.5000, 0.8808])
     """
+    checks.required(cosine=cosine)
+    checks.floating(cosine=cosine)
+    checks.finite(cosine=cosine)
+    checks.number(**{name: x for name, x in (("M", M), ("gain", gain)) if not isinstance(x, Tensor)})
     if not torch.compiler.is_compiling() and not bool(torch.as_tensor(M >= 1).all()):
         raise ValueError(f"M: expected a width of at least 1, got {M}")
     return torch.sigmoid(signed_root(gain * cosine * M**0.5, root))
@@ -119,7 +148,11 @@ def cosine_for(alpha: float, M: int, root: str | None = None, gain: float = 1.0)
 
     Raises:
         ValueError: an `alpha` that no sigmoid reaches, another `root`, a width or gain that is not above 0.
+
+    >>> round(cosine_for(0.9, M=1024), 3)  # in a wide model a small angle opens the gate
+    0.069
     """
+    checks.number(alpha=alpha, M=M, gain=gain)
     if not (M > 0 and gain > 0):
         raise ValueError(f"M, gain: expected numbers above 0, got {M}, {gain}")
     if not 0 < alpha < 1 or root not in ROOTS:
@@ -129,12 +162,17 @@ def cosine_for(alpha: float, M: int, root: str | None = None, gain: float = 1.0)
 
 
 class ContextGate(nn.Module):
-    """`context_gate` with its learned gains, one per branch and dimension."""
+    """`context_gate` with its learned gains, one per branch and dimension.
+
+    Raises:
+        ValueError: a `root` that is not known.
+    """
 
     def __init__(self, C: int, M: int, root: str | None = None) -> None:
         super().__init__()
         if root not in ROOTS:
             raise ValueError(f"root: expected one of {ROOTS}, got {root!r}")
+        checks.counts(C=C, M=M)
         self.h_gain, self.k_gain = nn.Parameter(torch.ones(C, M)), nn.Parameter(torch.ones(C, M))
         self.root = root
 
@@ -148,13 +186,21 @@ class HiddenGate(nn.Module):
 
     def __init__(self, C: int, M: int) -> None:
         super().__init__()
+        checks.counts(C=C, M=M)
         self.key = nn.Parameter(torch.randn(C, M))
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
-        """α from `h` alone; `k` is not looked at."""
+        """α from `h` alone; `k` is not looked at.
+
+        Raises:
+            ValueError: a shape that does not fit, or entries so large that the score overflows.
+        """
         C, M = self.key.shape
         checks.shapes(h=(h, f"B L {C} {M}"))
+        checks.required(h=h)
+        checks.floating(self.key.dtype, h=h)
+        checks.finite(h=h)
         score = (rms_norm(h) * self.key).sum(-1) / sqrt(h.shape[-1])
         checks.overflow("key", score)
         return _alpha(torch.sigmoid(score), eq="α = σ(RMSNorm(h) · w / √M)")
@@ -165,17 +211,27 @@ class ConstantGate(nn.Module):
 
     def __init__(self, C: int) -> None:
         super().__init__()
+        checks.counts(C=C)
         self.logit = nn.Parameter(torch.zeros(C))
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:
-        """α from nothing; of `h` only the shape matters."""
+        """α from nothing; of `h` only the shape matters.
+
+        Raises:
+            ValueError: a shape that does not fit.
+        """
         checks.shapes(h=(h, f"B L {len(self.logit)} M"))
         return _alpha(torch.sigmoid(self.logit).expand(h.shape[:3]), eq="α = σ(b)")
 
 
 class OpenGate(nn.Module):
-    """No gate: α = 1."""
+    """No gate: α = 1.
+
+    >>> h = torch.zeros(1, 2, 1, 4)
+    >>> OpenGate()(h, h).flatten().tolist()
+    [1.0, 1.0]
+    """
 
     @meaning("6 gate")
     def forward(self, h: Float[Tensor, "B L C M"], k: Float[Tensor, "B L C M"]) -> Float[Tensor, "B L C"]:

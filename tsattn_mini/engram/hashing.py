@@ -32,7 +32,12 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
 
     Raises:
         ValueError: so many ids that no multiplier is small enough, or none; a negative seed.
+
+    >>> (odd_multipliers(layer=0, N=3, size=100) % 2).tolist()
+    [1, 1, 1]
     """
+    checks.counts(N=N)
+    checks.counts(0, layer=layer, size=size)
     if not 1 <= size <= LARGEST // 2:
         raise ValueError(f"size: expected 1 to {LARGEST // 2} compressed ids, got {size}")
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
@@ -42,19 +47,33 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
 
 
 def is_prime(n: int) -> bool:
-    """Whether `n` has no divisor but 1 and itself; by division up to its root, which is enough for table sizes."""
+    """Whether `n` has no divisor but 1 and itself; by division up to its root, which is enough for table sizes.
+
+    >>> [n for n in range(20) if is_prime(n)]
+    [2, 3, 5, 7, 11, 13, 17, 19]
+    """
+    checks.counts(-LARGEST, n=n)
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
 
 def next_primes(start: int, count: int, used: set[int]) -> list[int]:
-    """The first `count` primes from `start` on that are not in `used`; they are added to it."""
+    """The first `count` primes from `start` on that are not in `used`; they are added to it.
+
+    >>> next_primes(10, 2, used={11})
+    [13, 17]
+    """
+    checks.counts(0, start=start, count=count)
     fresh = list(islice((n for n in integers(start) if n not in used and is_prime(n)), count))
     used.update(fresh)
     return fresh
 
 
 def suffix_ngrams(ids: Int64[Tensor, "B L"], N: int, pad: Int64[Tensor, ""]) -> Int64[Tensor, "B L N"]:
-    """Token t, then the one before it, and so on for N tokens; `pad` stands in front of the sentence."""
+    """Token t, then the one before it, and so on for N tokens; `pad` stands in front of the sentence.
+
+    >>> suffix_ngrams(torch.tensor([[5, 6, 7]]), N=2, pad=torch.tensor(0)).tolist()  # each token, and the one before
+    [[[5, 0], [6, 5], [7, 6]]]
+    """
     front = pad.expand(len(ids), N - 1)
     padded = torch.cat([front, ids], dim=1)
     L = ids.shape[1]
@@ -62,7 +81,11 @@ def suffix_ngrams(ids: Int64[Tensor, "B L"], N: int, pad: Int64[Tensor, ""]) -> 
 
 
 def xor_mix(ngrams: Int64[Tensor, "B L N"], multipliers: Int64[Tensor, " N"]) -> Int64[Tensor, "B L G"]:
-    """One 63-bit number per order 2 … N: the products of ids and multipliers, combined bit by bit."""
+    """One 63-bit number per order 2 … N: the products of ids and multipliers, combined bit by bit.
+
+    >>> xor_mix(torch.tensor([[[5, 6]]]), torch.tensor([3, 9])).item(), (5 * 3) ^ (6 * 9)
+    (57, 57)
+    """
     products = ngrams * multipliers
     mixed, orders = products[..., 0], []
     for back in range(1, ngrams.shape[-1]):
@@ -82,6 +105,9 @@ class NgramHash(nn.Module):
         multipliers: one odd number per token of the longest n-gram.
         primes: how many rows each order and head has.
         pad: the token that stands in front of a sentence; see `Compression.pad_id`.
+    Raises:
+        ValueError: multipliers that are even, too large or no int64; sizes that are not different primes; a
+            shape that does not fit.
     """
 
     def __init__(self, compression: Compression, multipliers: Int64[Tensor, " N"], primes: Int64[Tensor, "G H"],
@@ -152,5 +178,6 @@ def ngram_hashes(compression: Compression, layers: Sequence[int], sizes: Sequenc
 
 def _check_whole(**arguments: Sequence[int]) -> None:
     for name, numbers in arguments.items():
-        if not isinstance(numbers, Sequence) or not all(isinstance(n, Integral) for n in numbers):
+        if not isinstance(numbers, Sequence) or not all(
+                isinstance(n, Integral) and not isinstance(n, bool) for n in numbers):
             raise ValueError(f"{name}: expected whole numbers, got {numbers!r}")

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
 from tsattn_mini.blocks import EncoderLayer
 from tsattn_mini.engram.memory import Engram
@@ -27,12 +28,13 @@ class LanguageModel(nn.Module):
         P: pieces of the vocabulary; L: the longest sentence; M: model width; H: heads, a divisor of M; d_ff: inner
             width of the feed-forward part.
         memory: an `Engram` with one branch, or None.
+    Raises:
+        ValueError: no piece, or no place.
     """
 
     def __init__(self, P: int, L: int, M: int = 32, H: int = 4, d_ff: int = 64, memory: Engram | None = None) -> None:
         super().__init__()
-        if P < 1 or L < 1:
-            raise ValueError(f"P, L: expected at least 1 piece and 1 place, got {P}, {L}")
+        checks.counts(P=P, L=L, M=M, H=H, d_ff=d_ff)
         self.token, self.position = nn.Embedding(P, M), nn.Embedding(L, M)
         self.layer1, self.layer2 = (EncoderLayer(AttentionLayer(scaled_dot_product, M, H), M, d_ff) for _ in range(2))
         self.memory = memory

@@ -30,12 +30,17 @@ class MultiHeadTable(nn.Module):
     Args:
         primes: how many rows each order and head has.
         E: width of a row.
+    Raises:
+        ValueError: rows less than 1 wide.
+
+    >>> table = MultiHeadTable(torch.tensor([[5, 7], [11, 13]]), E=4)
+    >>> table.rows.shape  # all heads in one table: 5 + 7 + 11 + 13 rows
+    torch.Size([36, 4])
     """
 
     def __init__(self, primes: Int64[Tensor, "G H"], E: int) -> None:
         super().__init__()
-        if E < 1:
-            raise ValueError(f"E: expected rows at least 1 wide, got {E}")
+        checks.counts(E=E)
         ends = primes.flatten().cumsum(0)
         self.register_buffer("offsets", (ends - primes.flatten()).reshape(primes.shape))
         self.rows = nn.Parameter(torch.randn(int(ends[-1]), E))
@@ -48,6 +53,9 @@ class MultiHeadTable(nn.Module):
             ValueError: another number of orders or heads, or a row that the head does not have.
         """
         checks.shapes(hashes=(hashes, "B L {} {}".format(*self.offsets.shape)))
+        checks.required(hashes=hashes)
+        if hashes.dtype != torch.int64:
+            raise ValueError(f"hashes: expected int64, got {checks.dtype_name(hashes.dtype)}")
         self._check_rows(hashes)
         rows = step("rows", hashes + self.offsets, axes="B L G H", eq="z + offset",
                     note="Where each head's row lies in the one table.")
@@ -77,12 +85,13 @@ class ShortConvolution(nn.Module):
         K: taps; D: distance between them (dilation). With D the longest n-gram the taps' n-grams lie side by side.
         conv_gate: None as in the paper and the released code; "input" convolves α RMSNorm(v) instead, so that every
             tap is gated by its own α; "output" multiplies the result by the α of the position it is written to.
+    Raises:
+        ValueError: no tap, a dilation below 1, or a `conv_gate` that is not known.
     """
 
     def __init__(self, C: int, M: int, K: int, D: int, conv_gate: str | None = None) -> None:
         super().__init__()
-        if K < 1 or D < 1:
-            raise ValueError(f"K, D: expected at least 1 tap and a dilation of at least 1, got {K}, {D}")
+        checks.counts(C=C, M=M, K=K, D=D)
         if conv_gate not in CONV_GATES:
             raise ValueError(f"conv_gate: expected one of {CONV_GATES}, got {conv_gate!r}")
         self.weight = nn.Parameter(torch.zeros(C * M, 1, K))  # starts as if it were not there
@@ -92,7 +101,11 @@ class ShortConvolution(nn.Module):
     @meaning("7 convolve")
     def forward(self, v_gated: Float[Tensor, "B L C M"], v: Float[Tensor, "B L M"],
                 alpha: Float[Tensor, "B L C"]) -> Float[Tensor, "B L C M"]:
-        """What the convolution adds to the gated value."""
+        """What the convolution adds to the gated value.
+
+        Raises:
+            ValueError: shapes that do not fit.
+        """
         C, M, K = *self.gain.shape, self.weight.shape[-1]
         checks.shapes(v_gated=(v_gated, f"B L {C} {M}"), v=(v, f"B L {M}"), alpha=(alpha, f"B L {C}"))
         if self.conv_gate == "input":
@@ -120,13 +133,14 @@ class Engram(nn.Module):
         root: the paper's gate (None) or a signed root in front of its sigmoid; see `gate.signed_root`.
         conv_gate: None, or how the gate reaches the convolution as well; see `ShortConvolution`.
         gate: another gate in place of `ContextGate(C, M, root)`, such as `gate.OpenGate()`; `root` is not used then.
+    Raises:
+        ValueError: a width or a number of branches below 1.
     """
 
     def __init__(self, hashing: NgramHash, M: int, C: int = 1, E: int = 8, K: int = 4, root: str | None = None,
                  conv_gate: str | None = None, gate: nn.Module | None = None) -> None:
         super().__init__()
-        if M < 1 or C < 1:
-            raise ValueError(f"M, C: expected a width and a number of branches of at least 1, got {M}, {C}")
+        checks.counts(M=M, C=C)
         self.hashing, self.M, self.C = hashing, M, C
         self.table = MultiHeadTable(hashing.primes, E)
         R = hashing.primes.numel() * E

@@ -14,7 +14,11 @@ ACCENTED = "áàâäãåéèêëíìîïóòôöõúùûüñçøÁÀÂÄÃÅÉÈ
 
 
 def default_pieces() -> list[str]:
-    """The padding piece, every printable ASCII character, accented letters, endings, then the words of `words`."""
+    """The padding piece, every printable ASCII character, accented letters, endings, then the words of `words`.
+
+    >>> default_pieces()[0] == Tokenizer().pieces[0]  # the padding comes first
+    True
+    """
     singles = [chr(code) for code in range(32, 127)]
     senses = [w for pairs in words.HOMOGRAPHS.values() for pair in pairs for w in pair]
     capitals = [w for pair in words.CAPITALS.values() for w in pair]
@@ -34,6 +38,10 @@ class Tokenizer:
         pieces: all different, none empty; the first is the padding, which no text contains. Left out: our own.
     Raises:
         ValueError: no pieces, an empty piece, or the same piece twice.
+
+    >>> tokenizer = Tokenizer()
+    >>> tokenizer.decode(tokenizer.encode("New York"))
+    'New York'
     """
 
     pad_id = 0

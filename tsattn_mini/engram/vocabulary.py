@@ -28,7 +28,14 @@ def compress_text(text: str, raw: str | None = None) -> str:
     Args:
         raw: the tokenizer's own name of the token, such as `"<0xE3>"`; taken instead of a text with U+FFFD, since
             all undecodable pieces look alike as text.
+    Raises:
+        ValueError: something that is no text.
+
+    >>> compress_text(" Ápple"), compress_text("APPLE")
+    ('apple', 'apple')
     """
+    if not isinstance(text, str):
+        raise ValueError(f"text: expected a string, got {type(text).__name__}")
     if UNDECODABLE in text:
         return text if raw is None else raw
     split = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
@@ -47,6 +54,12 @@ class Compression(nn.Module):
             number of compressed ids, or the hash would overflow. By default they raise like any id out of range.
 
     `table` (a buffer, so that it is saved with the weights) holds the compressed id of each token, `texts` its text.
+    Raises:
+        ValueError: `texts` that are no list of words, or another number of `raw` names.
+
+    >>> compression = Compression(["", "Apple", " apple", "pear"])
+    >>> compression.size, compression(torch.tensor([[1, 2, 3]])).tolist()  # two spellings of one word share an id
+    (3, [[1, 1, 2]])
     """
 
     def __init__(self, texts: Sequence[str], raw: Sequence[str] | None = None, keep_negative: bool = False) -> None:
@@ -70,6 +83,9 @@ class Compression(nn.Module):
         """The compressed id that stands in front of a sentence: that of token `pad`.
 
         A tokenizer without a padding token (None) gets an id that no token has, `size`.
+
+        Raises:
+            ValueError: a `pad` that is no id of the vocabulary.
         """
         if pad is None:
             return self.size
@@ -117,6 +133,9 @@ def batch(sentences: Sequence[Sequence[int]], fill: int = 0) -> tuple[Int64[Tens
 
     Raises:
         ValueError: no sentence, an empty one, or ids that are no whole numbers.
+
+    >>> batch([[3, 4, 5], [6]])[0].tolist()
+    [[3, 4, 5], [6, 0, 0]]
     """
     lengths = [len(sentence) for sentence in sentences]
     if not lengths or not min(lengths):

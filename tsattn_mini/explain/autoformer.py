@@ -29,10 +29,12 @@ DELAYS = {"R": "J", "delays": "D", "A": "D"}
 
 
 def rows(model: Autoformer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read_encoder_decoder(model.forecaster, series, start, scaled)
 
 
 def blocks(model: Autoformer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     net, answer, targets = model.forecaster, partial(forward, model, rows), list(range(model.forecaster.V))
     layers, attention = len(net.encoder.layers), net.encoder.layers[0].attention
     sizes = {"past steps": net.seq_len, "future steps": net.pred_len, "label steps": net.label_len, "variables": net.V,
@@ -52,6 +54,7 @@ def blocks(model: Autoformer, rows: Rows) -> list[Block]:
 
 
 def forward(model: Autoformer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, ahead, _ = rows.split(window, model.forecaster.label_len)
     return model(past, marks, None, ahead)
 

@@ -32,11 +32,13 @@ LINK = {"u": Slider(0.5, 0, 1)}
 
 
 def rows(model: DUET, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read(series, fitting(series, model.V), past=model.seq_len, ahead=model.head.out_features, start=start,
                 scaled=scaled)
 
 
 def blocks(model: DUET, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     answer, targets, layers = partial(forward, model, rows), list(range(model.V)), len(model.encoder.layers)
     attention, linked = model.encoder.layers[0].attention, model.V > 1
     sizes = {"past steps": model.seq_len, "future steps": model.head.out_features, "variables": model.V,
@@ -68,6 +70,7 @@ def forward(model: DUET, rows: Rows, window: Tensor, u: Tensor | None = None) ->
 
 def draw(layers: int, linked: bool, row: str, trace: Trace, layer: Tensor | None = None,
          head: Tensor | None = None) -> None:
+    """Name again, for one `layer` and `head`, the steps that the page shows."""
     for name in ("scores", "gates"):
         again(trace, name, trace[f"router/{name}"].tensor[0], f"{row} expert", f"router/{name}")
     if linked:
@@ -77,6 +80,7 @@ def draw(layers: int, linked: bool, row: str, trace: Trace, layer: Tensor | None
 
 
 def along_links(model: DUET, layers: int, names: dict[str, list[str]]) -> stored.Attention:
+    """The last attention, whose links the reader may draw anew by `u`."""
     def given(here: dict[str, Tensor], u: Tensor) -> dict[str, Tensor]:
         p = here["links/p"]
         return {"keep": model.mask.links(p, u.expand(p.shape))}

@@ -62,6 +62,7 @@ class Spelled:
     ids: list[int]
 
     def first_window(self) -> Int64[Tensor, "1 L"]:
+        """The ids of the text, as the one row that a model reads."""
         return torch.tensor([self.ids])
 
 
@@ -75,6 +76,7 @@ def spell(model: Engram, text: str) -> Spelled:
 
 
 def blocks(model: Engram, read: Spelled) -> list[Block]:
+    """What the page shows of `model` on the text it `read`."""
     text, vocabulary, ids, tokens = read.text, read.vocabulary, read.ids, read.first_window()
     N, H = len(model.hashing.multipliers), model.hashing.primes.shape[1]
     sizes = {"width M": model.M, "branches C": model.C, "n-grams": f"of 2 to {N} tokens", "heads per order": H,
@@ -99,6 +101,7 @@ def stream(k: Float[Tensor, "B L C M"], agreement: Tensor) -> Float[Tensor, "B L
 
 
 def forward(model: Engram, read: Spelled, tokens: Tensor, agreement: Tensor = HALF) -> Tensor:
+    """The layer's output for `tokens`; `agreement` is the cosine between the made hidden state and the key."""
     with scope("look"):
         k, _ = model.project(model.table(model.hashing(tokens)))
     h = step("stream", stream(k, agreement), axes="B L C M", note="Made at a chosen angle to the key.")

@@ -31,10 +31,12 @@ ACROSS = {"QK_re": "asking answering", "A_re": "asking answering"}
 
 
 def rows(model: FEDformer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read_encoder_decoder(model.forecaster, series, start, scaled)
 
 
 def blocks(model: FEDformer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     net, answer, targets = model.forecaster, partial(forward, model, rows), list(range(model.forecaster.V))
     layers, own, cross = len(net.encoder.layers), net.encoder.layers[0].attention, net.decoder[-1].cross_attention
     bins = [[str(j) for j in kept.tolist()] for kept in (own.attend.modes, cross.attend.modes, cross.attend.modes_kv)]
@@ -57,6 +59,7 @@ def blocks(model: FEDformer, rows: Rows) -> list[Block]:
 
 
 def forward(model: FEDformer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, ahead, _ = rows.split(window, model.forecaster.label_len)
     return model(past, marks, None, ahead)
 
@@ -68,6 +71,7 @@ def loudness(trace: Trace, name: str) -> Tensor:
 
 
 def draw(layers: int, decoders: int, trace: Trace, layer: Tensor | None, head: Tensor | None) -> None:
+    """Name again, for one `layer` and `head`, the steps that the page shows."""
     for name, part, eq, note in (("loudness", "X", "|X_j|", "How strong each kept frequency comes in."),
                                  ("answer", "Y", "|X_j R_j|", "How strong it leaves: its matrix turns it up or down.")):
         found = [loudness(trace, f"enc{i}/{part}")[0] for i in range(layers)]

@@ -31,10 +31,12 @@ SHOW = ["first/M", "first/asked", "first/M_top", "first/A_top"]
 
 
 def rows(model: Informer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read_encoder_decoder(model.transformer, series, start, scaled)
 
 
 def blocks(model: Informer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     net, answer, targets = model.transformer, partial(forward, model, rows), list(range(model.transformer.V))
     attention = net.encoder.layers[0].attention
     sizes = {"past steps": net.seq_len, "future steps": net.pred_len, "label steps": net.label_len, "variables": net.V,
@@ -52,6 +54,7 @@ def blocks(model: Informer, rows: Rows) -> list[Block]:
 
 
 def forward(model: Informer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, ahead, _ = rows.split(window, model.transformer.label_len)
     return model(past, marks, None, ahead)
 

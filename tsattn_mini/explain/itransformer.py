@@ -29,11 +29,13 @@ LEAD = ("iTransformer (Liu et al., 2024). A token is the whole past of one varia
 
 
 def rows(model: ITransformer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read(series, fitting(series, model.V), past=model.seq_len, ahead=model.pred_len, start=start, scaled=scaled,
                 marks=model.marks)
 
 
 def blocks(model: ITransformer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     answer, targets, layers = partial(forward, model, rows), list(range(model.V)), len(model.encoder.layers)
     H, tokens, word = model.encoder.layers[0].attention.H, names(model, rows), "V+K" if model.marks else "V"
     ask = {"QK": f"{word} {word}", "A": f"{word} {word}"}
@@ -59,6 +61,7 @@ def names(model: ITransformer, rows: Rows) -> list[str]:
 
 
 def forward(model: ITransformer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, _, _ = rows.split(window)
     return model(past, marks)
 

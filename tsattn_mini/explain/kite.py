@@ -42,10 +42,12 @@ TERMS = ("A_b", "A_g", "gate", "A")
 
 
 def rows(model: KITE, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read(series, fitting(series, model.D + 1), past=model.T, ahead=model.F, start=start, scaled=scaled)
 
 
 def blocks(model: KITE, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     target, drivers, field = [model.D], list(rows.columns[:-1]), model.field
     H, depth = field.history[0].attention.H, len(field.history)
     sizes = {"past steps": model.T, "future steps": model.F, "drivers": model.D, "prior": f"|Pearson|, {model.norm}",

@@ -36,10 +36,12 @@ ASK = {"QK": "L S", "logits": "L S", "A": "L S"}
 
 
 def rows(model: NonstationaryTransformer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read_encoder_decoder(model.transformer, series, start, scaled)
 
 
 def blocks(model: NonstationaryTransformer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     net, answer, targets = model.transformer, partial(forward, model, rows), list(range(model.transformer.V))
     if weights_of(model) <= WHOLE:
         counts = {"layer": len(net.encoder.layers), "head": net.encoder.layers[0].attention.H}
@@ -52,6 +54,7 @@ def blocks(model: NonstationaryTransformer, rows: Rows) -> list[Block]:
 
 
 def sizes(model: NonstationaryTransformer) -> dict[str, object]:
+    """The sizes of the model, by the words of the page."""
     net = model.transformer
     layer = net.encoder.layers[0]
     return {"past steps": net.seq_len, "future steps": net.pred_len, "label steps": net.label_len, "variables": net.V,
@@ -62,6 +65,7 @@ def sizes(model: NonstationaryTransformer) -> dict[str, object]:
 
 
 def forward(model: NonstationaryTransformer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, ahead, _ = rows.split(window, model.transformer.label_len)
     return model(past, marks, None, ahead)
 
@@ -90,6 +94,7 @@ def steps(model: NonstationaryTransformer) -> list[str]:
 
 
 def draw(model: NonstationaryTransformer, trace: Trace, layer: Tensor | None, head: Tensor | None) -> None:
+    """Name again, for one `layer` and `head`, the steps that the page shows."""
     net = model.transformer
     maps(trace, "encoder", (f"enc{i}" for i in range(len(net.encoder.layers))), ASK, layer, head)
     for part in ("self", "cross"):

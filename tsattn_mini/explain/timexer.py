@@ -30,11 +30,13 @@ LEAD = ("TimeXer (Wang et al., 2024). Each target is cut into patches and gets o
 
 
 def rows(model: TimeXer, series: Series, start: int | str | None, scaled: bool) -> Rows:
+    """The stretch of `series` that the page carries, cut and, if `scaled`, standardised by `rows.read`."""
     return read(series, fitting(series, model.V), past=model.seq_len, ahead=model.pred_len, start=start, scaled=scaled,
                 marks=model.marks)
 
 
 def blocks(model: TimeXer, rows: Rows) -> list[Block]:
+    """What the page shows of `model` on `rows`: explorers, tables and words, in order."""
     answer, layers, H = partial(forward, model, rows), len(model.layers), model.layers[0].self_attention.H
     targets = list(range(model.V)) if model.features == "M" else [model.V - 1]
     asked = exogenous(model, rows)
@@ -59,11 +61,13 @@ def exogenous(model: TimeXer, rows: Rows) -> list[str]:
 
 
 def labels(rows: Rows, targets: list[int], asked: list[str]) -> dict[str, list[str]]:
+    """The names of the places along the axes of targets and of exogenous variables."""
     named = {"exogenous": asked} if len(asked) > 1 else {}
     return {**named, "target": [rows.columns[i] for i in targets]} if asked else {}
 
 
 def forward(model: TimeXer, rows: Rows, window: Tensor) -> Tensor:
+    """The forecast for one `window` of the rows, past and future marks together."""
     past, marks, _, _ = rows.split(window)
     return model(past, marks)
 
@@ -81,6 +85,7 @@ def draw(layers: int, asks: bool, trace: Trace, layer: Tensor | None, head: Tens
 
 
 def attentions(layers: int, rows: Rows, targets: list[int], asked: list[str]) -> list[stored.Attention]:
+    """The attentions that a page of a large model holds, and what it calls them."""
     found = []
     if asked:
         found.append(stored.Attention("Global tokens ask the exogenous variables", f"enc{layers - 1}/cross",

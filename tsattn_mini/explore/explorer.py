@@ -104,11 +104,17 @@ class Explorer(Element):
         self._answer(self._merge(moved, self._now))
 
     def observe(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
+        """Call `handler` with every change of `names`: with a dict whose "new" is the new value.
+
+        Raises:
+            ValueError: a handler that is no function.
+        """
         if not callable(handler):
             raise ValueError(f"handler: expected a function of one change, got {handler!r}")
         super().observe(handler, names, type)
 
     def unobserve(self, handler: Callable, names: Any = "values", type: str = "change") -> None:
+        """No longer call `handler`."""
         super().unobserve(handler, names, type)
 
     def alone(self) -> str:

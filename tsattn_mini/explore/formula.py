@@ -79,6 +79,9 @@ def latex(eq: str) -> str:
 
     Raises:
         Untranslated: a bracket that does not close, or a sign that is not of this notation.
+
+    >>> latex("softmax(Q Kᵀ / √E)")
+    '\\text{softmax}(QK^{\\top }/\\sqrt{E})'
     """
     return "".join(rf"\text{{{text}}}" if kind == "text" else text for kind, text in pieces(eq))
 

@@ -94,6 +94,7 @@ def pack(first: dict[str, Tensor]) -> str:
 
 
 def zipped(data: bytes) -> str:
+    """Bytes as base64 of their gzip; the same bytes give the same text on every machine."""
     return b64encode(compress(data, 9, mtime=0)).decode()
 
 
@@ -135,7 +136,7 @@ def _control(key: str, name: str, kind: Input, value, labels: dict[str, list[str
                     f"<select id='{at}' autocomplete='off'>{options}</select></div>")
         case Toggle():
             return (f"<div class='ts-control' data-input='{escape(name)}'><label for='{at}'>{label}</label>"
-                    f"<input type='checkbox' id='{at}' autocomplete='off'{' checked' if value else ''}></div>")
+                    f"<input type='checkbox' id='{at}'{' checked' if value else ''}></div>")
         case Cells():
             return _cells(name, kind, kind.tensor(value), labels)
         case Tokens():

@@ -28,6 +28,11 @@ class Slider:
     With `log=True` equal distances on the slider are equal factors; both ends must be above 0. With
     `integer=True` both ends must be whole. With `step` the handle stops at min, min + step, …; a typed number and
     `set` may lie between.
+
+    >>> Slider(1.0, 0.01, 16.0, log=True).check(20)
+    Traceback (most recent call last):
+        ...
+    ValueError: value: expected a number between 0.01 and 16.0, got 20
     """
 
     value: float
@@ -69,6 +74,7 @@ class Slider:
         return int(number) if self.integer else float(number)
 
     def tensor(self, value: float) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value, dtype=torch.int64 if self.integer else torch.float32)
 
     def probes(self) -> list[float]:
@@ -76,12 +82,17 @@ class Slider:
         return [self.min, self.max]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"min": self.min, "max": self.max, "log": self.log, "integer": self.integer}
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A tensor of one or two axes whose every entry can be edited between `min` and `max`; float32 in the graph."""
+    """A tensor of one or two axes whose every entry can be edited between `min` and `max`; float32 in the graph.
+
+    >>> Cells(torch.eye(2), -3, 3, axes="L S").describe()["dims"]
+    [2, 2]
+    """
 
     value: Tensor
     min: float
@@ -119,20 +130,29 @@ class Cells:
         return x.clamp(self.min, self.max).tolist()
 
     def tensor(self, value: list) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value, dtype=torch.float32)
 
     def probes(self) -> list[list]:
+        """Values at which graph and `fn` are compared."""
         shape = self.value.shape
         ramp = torch.linspace(self.min, self.max, self.value.numel(), dtype=torch.float64)
         return [torch.full(shape, float(self.min), dtype=torch.float64).tolist(), ramp.flip(0).reshape(shape).tolist()]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"min": self.min, "max": self.max, "axes": self.axes, "dims": list(self.value.shape)}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words; `fn` gets the Python string, and every option becomes a graph of its own."""
+    """One of a few words; `fn` gets the Python string, and every option becomes a graph of its own.
+
+    >>> Choice("8", ["2", "8"]).check("4")
+    Traceback (most recent call last):
+        ...
+    ValueError: value: expected one of '2', '8', got '4'
+    """
 
     value: str
     options: Sequence[str]
@@ -150,20 +170,27 @@ class Choice:
         self.check(self.value)
 
     def check(self, value: Any, name: str = "value") -> str:
+        """The option itself. Raises ValueError for another word."""
         if value not in self.options:
             raise ValueError(f"{name}: expected one of {', '.join(map(repr, self.options))}, got {value!r}")
         return value
 
     def probes(self) -> list[str]:
+        """Values at which graph and `fn` are compared."""
         return []  # every option has its own graph, and each is compared
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"options": list(self.options)}
 
 
 @dataclass(frozen=True)
 class Toggle:
-    """On or off; `fn` gets a scalar bool tensor: write `torch.where(masked, …, …)`, not `if masked`."""
+    """On or off; `fn` gets a scalar bool tensor: write `torch.where(masked, …, …)`, not `if masked`.
+
+    >>> Toggle(False).tensor(True).item()
+    True
+    """
 
     value: bool
     kind: ClassVar[str] = "toggle"
@@ -172,18 +199,22 @@ class Toggle:
         object.__setattr__(self, "value", self.check(self.value))
 
     def check(self, value: Any, name: str = "value") -> bool:
+        """The value as True or False. Raises ValueError for anything else."""
         flag = _item(value)
         if not isinstance(flag, bool):
             raise ValueError(f"{name}: expected True or False, got {short(value)}")
         return flag
 
     def tensor(self, value: bool) -> Tensor:
+        """The value as `fn` gets it."""
         return torch.tensor(value)
 
     def probes(self) -> list[bool]:
+        """Values at which graph and `fn` are compared."""
         return [True, False]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {}
 
 

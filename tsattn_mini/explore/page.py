@@ -16,6 +16,7 @@ from tsattn_mini.explore.graphs import lift
 from tsattn_mini.explore.question import Question, render
 from tsattn_mini.figures import Figure
 from tsattn_mini.visible import escape, visible
+from tsattn_mini.whole import write_whole
 
 RUNTIME = "ort.wasm.gz"
 POLICY = ("default-src 'none'; script-src {scripts} 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
@@ -49,10 +50,7 @@ def write(path: str | os.PathLike, blocks: Iterable[Block], *, title: str, lead:
     files: dict[str, str] = {}
     with standing_alone():
         body = "\n".join(lift(_block(block), files.__setitem__) for block in blocks)
-    path = Path(path)
-    half = path.with_name(path.name + ".part")  # whoever looks at `path` finds a whole page
-    half.write_text(_page(body, visible(title), lead, files), encoding="utf8", newline="\n")
-    half.replace(path)
+    write_whole(Path(path), _page(body, visible(title), lead, files))
 
 
 def _checked(blocks: Iterable[Block], title: str, lead: str) -> Sequence[Block]:

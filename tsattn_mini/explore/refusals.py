@@ -19,6 +19,11 @@ FLOAT32 = "explorers run in float32, so convert what fn takes from outside with 
 
 
 def check_kinds(fn: Any, inputs: Any, show: Any, presets: Any) -> None:
+    """Check that every argument of an explorer is of its kind.
+
+    Raises:
+        ValueError: a function that is none, a dict that is none, a word where names are listed.
+    """
     if not callable(fn):
         raise ValueError(f"fn: expected a function, got {type(fn).__name__}")
     mappings = {"inputs": inputs, "presets": {} if presets is None else presets}
@@ -33,6 +38,12 @@ def check_kinds(fn: Any, inputs: Any, show: Any, presets: Any) -> None:
 
 
 def check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
+    """Check that `fn` takes the inputs by their names.
+
+    Raises:
+        ValueError: no input, an unknown kind, a name that `fn` does not take, or one that it needs and nobody
+            gives.
+    """
     if not inputs:
         raise ValueError("inputs: expected at least one handle, got none")
     for name, kind in inputs.items():
@@ -54,6 +65,12 @@ def check_signature(fn: Callable, inputs: Mapping[str, Input]) -> None:
 
 
 def check_shown(trace: Trace, show: Sequence[str | Joined] | None) -> list[str]:
+    """The names of the steps to show, in order.
+
+    Raises:
+        ValueError: a function without steps, a step that is not there or listed twice, empty, of a kind that
+            no page reads.
+    """
     if not trace:
         raise ValueError("fn: calls no step(...), so there is nothing to show; "
                          "name a tensor with step(name, tensor, axes=…)")
@@ -76,7 +93,11 @@ def check_shown(trace: Trace, show: Sequence[str | Joined] | None) -> list[str]:
 
 def check_labels(labels: Mapping[str, Sequence[str]] | None, steps: Iterable[Step],
                  inputs: Iterable[Input]) -> dict[str, list[str]]:
-    """The names of places along axes, as lists. Every axis must exist, and have as many places as names."""
+    """The names of places along axes, as lists. Every axis must exist, and have as many places as names.
+
+    Raises:
+        ValueError: an axis that is not there, or another number of names than it has places.
+    """
     if labels is not None and not isinstance(labels, Mapping):
         raise ValueError(f"labels: expected a dict of axis → names, got {type(labels).__name__}")
     found = {axis: [names] if isinstance(names, str) else list(names) for axis, names in (labels or {}).items()}
@@ -94,5 +115,6 @@ def check_labels(labels: Mapping[str, Sequence[str]] | None, steps: Iterable[Ste
 
 
 def failure(where: str, error: Exception) -> ValueError:
+    """The ValueError that says where `fn` fails, and why."""
     hint = f"; {FLOAT32}" if re.search("dtype|scalar type", str(error)) else ""
     return ValueError(f"fn: fails at {where}: {error}{hint}")

@@ -31,6 +31,10 @@ class Tokens:
 
     The page splits by look-up in the vocabulary's pieces, which it carries. A text that is too long is cut there,
     with a word about it; here it is an error.
+
+    >>> from tsattn_mini.engram.tokenizer import Tokenizer
+    >>> len(Tokens(Tokenizer(), "one two", length=12).tensor("one two"))  # filled up with padding
+    12
     """
 
     vocabulary: Vocabulary
@@ -60,6 +64,7 @@ class Tokens:
         return value
 
     def tensor(self, value: str) -> Int64[Tensor, " L"]:
+        """The value as `fn` gets it."""
         ids = self.vocabulary.encode(value)
         return torch.tensor(ids + [self.vocabulary.pad_id] * (self.length - len(ids)))
 
@@ -72,7 +77,9 @@ class Tokens:
         return ids
 
     def probes(self) -> list[str]:
+        """Values at which graph and `fn` are compared."""
         return ["", self.vocabulary.pieces[-1]]
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         return {"pieces": list(self.vocabulary.pieces), "pad": self.vocabulary.pad_id, "length": self.length}

@@ -24,6 +24,9 @@ class Window:
         drawn: how many variables are drawn small, from the first on; at most 6. Time marks, say, need no curve.
         stamps: a word for each place of the series, such as its date; the page then says where the window begins
             and ends by these.
+
+    >>> Window(torch.arange(9.0), length=4).last  # the latest start
+    5
     """
 
     series: Float[Tensor, "T ..."]
@@ -56,6 +59,7 @@ class Window:
 
     @property
     def value(self) -> int:
+        """Where the window starts at first."""
         return self.start
 
     @property
@@ -71,6 +75,7 @@ class Window:
         return int(value)
 
     def tensor(self, value: int) -> Int64[Tensor, ""]:
+        """The value as `fn` gets it."""
         return torch.tensor(value)
 
     def cut(self, start: Int64[Tensor, ""]) -> Float[Tensor, "L ..."]:
@@ -78,6 +83,7 @@ class Window:
         return self.series[start + torch.arange(self.length)]
 
     def probes(self) -> list[int]:
+        """Values at which graph and `fn` are compared."""
         return [0, self.last]
 
     def stretch(self, start: int) -> str:
@@ -88,6 +94,7 @@ class Window:
         return self.stamps[begin] if self.length == 1 else f"{self.stamps[begin]} … {self.stamps[end]}"
 
     def describe(self) -> dict:
+        """What the page must know besides the value."""
         stamps = {"stamps": list(self.stamps)} if self.stamps else {}
         return {"min": 0, "max": self.last, "log": False, "integer": True, "length": self.length, **stamps}
 

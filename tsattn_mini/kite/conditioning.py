@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, einsum, nn
 
 from tsattn_mini import checks
-from tsattn_mini.kite.gate import DELTA, check_prior, knowledge_guided
+from tsattn_mini.kite.gate import DELTA, check_delta, check_prior, knowledge_guided
 from tsattn_mini.trace import meaning, scope, step
 
 
@@ -27,13 +27,17 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
     """q_i (W1 + s_ij W2) k_jᵀ with one matrix formed for every pair, Eq. 10: N·D·F·T numbers.
 
     Nothing is divided by √d: where the matrices are products, W1 = W1q W1kᵀ / √d holds it.
+
+    Raises:
+        ValueError: shapes or dtypes that do not fit, entries that are not finite, a bad prior, an overflow.
     """
+    checks.required(q=q, k=k, W1=W1, W2=W2, S=S)
     lead = "B " if q.ndim == 3 else ""
     checks.shapes(q=(q, f"{lead}N F"), k=(k, f"{lead}D T"), W1=(W1, "F T"), W2=(W2, "F T"), S=(S, f"{lead}N D"))
     checks.floating(q=q, k=k, W1=W1, W2=W2)
     checks.finite(q=q, k=k, W1=W1, W2=W2)
     check_prior(S, S)
-    W = step("W", W1 + S[..., None, None] * W2, axes=f"{lead}N D F T", eq="W1 + s_ij W2",
+    W = step("W", W1 + S.to(W2.dtype)[..., None, None] * W2, axes=f"{lead}N D F T", eq="W1 + s_ij W2",
              note="A matrix of its own for every pair.")
     scores = step("scores", einsum("...if,...ijft,...jt->...ij", q, W, k), axes=f"{lead}N D",
                   eq="Eq. 10: q_i (W1 + s_ij W2) k_jᵀ", note="Every pair meets in its own matrix.")
@@ -43,7 +47,15 @@ def bilinear_scores(q: Float[Tensor, "*B N F"], k: Float[Tensor, "*B D T"], W1: 
 
 def inject(A: Float[Tensor, "B N D"], X_exo: Float[Tensor, "B D T"], Y_s: Float[Tensor, "B N F"],
            W_v: nn.Linear) -> Float[Tensor, "B N F"]:
-    """A X_exo W_v + Y_s, Eq. 14."""
+    """A X_exo W_v + Y_s, Eq. 14.
+
+    Raises:
+        ValueError: shapes that do not fit, another dtype than that of `W_v`, entries that are not finite, or a sum that
+            leaves the range of its dtype.
+    """
+    checks.shapes(A=(A, "B N D"), X_exo=(X_exo, f"B D {W_v.in_features}"), Y_s=(Y_s, f"B N {W_v.out_features}"))
+    checks.required(A=A, X_exo=X_exo, Y_s=Y_s)
+    _check_numbers(W_v, A=A, X_exo=X_exo, Y_s=Y_s)
     AX = step("AX", A @ X_exo, axes="B N T", eq="A X_exo", note="A mixture of the covariates' histories.")
     AXW = step("AXW", W_v(AX), axes="B N F", eq="A X_exo W_v", note="From the past's T steps to the horizon's F.")
     Y_tilde = step("Y_tilde", AXW + Y_s, axes="B N F", eq="Eq. 14: A X_exo W_v + Y_s",
@@ -64,7 +76,8 @@ class KnowledgeGuidedConditioning(nn.Module):
 
     def __init__(self, T: int, F: int, d: int, shared_key: bool = False, delta: float = DELTA) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
+        check_delta(delta, torch.float64)
         self.T, self.F, self.d, self.delta = T, F, d, delta
         self.W1q, self.W2q = (nn.Linear(F, d, bias=False) for _ in range(2))
         self.W1k = nn.Linear(T, d, bias=False)
@@ -73,8 +86,13 @@ class KnowledgeGuidedConditioning(nn.Module):
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"], S: Float[Tensor, "B N D"],
                 mask: Bool[Tensor, "B N D"] | None = None) -> Float[Tensor, "B N F"]:
-        """Ỹ_s. `S` is already normalised; `mask` as in `knowledge_guided`."""
+        """Ỹ_s. `S` is already normalised; `mask` as in `knowledge_guided`.
+
+        Raises:
+            ValueError: what `branches` and `knowledge_guided` refuse.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"), mask=(mask, "B N D"))
+        checks.required(S=S)
         A_b, A_g = self.branches(Y_s, X_exo)
         with meaning("guide"):
             A = knowledge_guided(A_b, A_g, S, self.delta, mask)
@@ -83,7 +101,11 @@ class KnowledgeGuidedConditioning(nn.Module):
     @meaning("compare")
     def branches(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]
                  ) -> tuple[Float[Tensor, "B N D"], Float[Tensor, "B N D"]]:
-        """A_b and A_g, two attentions' scores over the same pairs."""
+        """A_b and A_g, two attentions' scores over the same pairs.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.required(Y_s=Y_s, X_exo=X_exo)
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
         _check_numbers(self.W1q, Y_s=Y_s, X_exo=X_exo)
@@ -149,11 +171,14 @@ class KnowledgeGuidedAttention(nn.Module):
     Args:
         M: model width; H: heads, a divisor of M; D: how many covariates, each with its own vector.
         bounded: see `knowledge_guided`.
+    Raises:
+        ValueError: when H does not divide M, or a size is below 1.
     """
 
     def __init__(self, M: int, H: int, D: int, delta: float = DELTA, bounded: bool = True) -> None:
         super().__init__()
-        _check_sizes(M=M, H=H, D=D)
+        checks.counts(M=M, H=H, D=D)
+        check_delta(delta, torch.float64)
         if M % H:
             raise ValueError(f"H: expected a divisor of the model width M={M}, got {H}")
         self.M, self.H, self.D, self.delta, self.bounded = M, H, D, delta, bounded
@@ -163,7 +188,11 @@ class KnowledgeGuidedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "B L M"], exo: Float[Tensor, "B D M"],
                 w: Float[Tensor, "B 1 D"] | Float[Tensor, "B L D"]) -> Float[Tensor, "B L M"]:
-        """States `x` ask, covariates `exo` answer, `w` is the prior, one row for all states or one row each."""
+        """States `x` ask, covariates `exo` answer, `w` is the prior, one row for all states or one row each.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.required(x=x, exo=exo, w=w)
         checks.shapes(x=(x, f"B L {self.M}"), exo=(exo, f"B {self.D} {self.M}"))
         rows = "1" if w.ndim == 3 and w.shape[1] == 1 else "L"
@@ -198,12 +227,16 @@ class ExogenousCrossAttention(nn.Module):
 
     def __init__(self, T: int, F: int, d: int) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
         self.T, self.F, self.d = T, F, d
         self.W_q, self.W_k, self.W_v = (nn.Linear(a, b, bias=False) for a, b in ((F, d), (T, d), (T, F)))
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"]) -> Float[Tensor, "B N F"]:
-        """Ỹ_s from the data alone."""
+        """Ỹ_s from the data alone.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"))
         _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo)
         logits = step("logits", self.W_q(Y_s) @ self.W_k(X_exo).mT / self.d ** 0.5, axes="B N D", eq="q kᵀ / √d",
@@ -222,13 +255,17 @@ class InputConcatenation(nn.Module):
 
     def __init__(self, T: int, F: int, d: int) -> None:
         super().__init__()
-        _check_sizes(T=T, F=F, d=d)
+        checks.counts(T=T, F=F, d=d)
         self.T, self.F, self.d = T, F, d
         self.W_q, self.W_k, self.W_v = (nn.Linear(a, b, bias=False) for a, b in ((F, d), (T + 1, d), (T, F)))
 
     def forward(self, Y_s: Float[Tensor, "B N F"], X_exo: Float[Tensor, "B D T"],
                 S: Float[Tensor, "B N D"]) -> Float[Tensor, "B N F"]:
-        """Ỹ_s, with one key for every pair."""
+        """Ỹ_s, with one key for every pair.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, or entries that are not finite.
+        """
         checks.shapes(Y_s=(Y_s, f"B N {self.F}"), X_exo=(X_exo, f"B D {self.T}"), S=(S, "B N D"))
         _check_numbers(self.W_q, Y_s=Y_s, X_exo=X_exo, S=S)
         check_prior(S, S)
@@ -244,7 +281,11 @@ class InputConcatenation(nn.Module):
 
 
 def check_future(Y_exo: Tensor | None, built: bool) -> None:
-    """Check that future covariates come exactly when the model was built for them."""
+    """Check that future covariates come exactly when the model was built for them.
+
+    Raises:
+        ValueError: they are missing, or nobody reads them.
+    """
     if built and Y_exo is None:
         raise ValueError("Y_exo: expected future covariates, as the model was built with future=True, got None")
     if not built and Y_exo is not None:
@@ -255,9 +296,3 @@ def check_future(Y_exo: Tensor | None, built: bool) -> None:
 def _check_numbers(weights: nn.Linear, **series: Tensor) -> None:
     checks.floating(weights.weight.dtype, **series)
     checks.finite(**series)
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size}")

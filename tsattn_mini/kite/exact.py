@@ -6,7 +6,8 @@ trained with the absolute error its median. Lessons 10 and 11 watch particles fo
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from numbers import Real
 
 import torch
 from jaxtyping import Float, Shaped
@@ -32,10 +33,14 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     Raises:
         ValueError: a time outside 0 … 1, a width below 0, or a moment where Y_s has no width, such as s = 1 on the
             way to a point.
+
+    >>> y, s = torch.tensor([0.0]), torch.tensor([0.5])
+    >>> gaussian_velocity(y, s, target=(2.0, 0.0)).item()  # half way to the point 2, and 2 to go in half the time
+    4.0
     """
+    _check_state(y, s)
+    _check_laws(target=target, source=source)
     (m0, sd0), (m1, sd1) = source, target
-    check_time(s)
-    _at_least_zero(target=sd1, source=sd0)
     variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
     _above_zero(variance=variance)
     return m1 - m0 + (s * sd1 ** 2 - (1 - s) * sd0 ** 2) / variance * (y - s * m1 - (1 - s) * m0)
@@ -52,7 +57,10 @@ def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Fl
         ValueError: as `gaussian_velocity`; a weight or a standard deviation below 0, weights that are all 0, a y so far
             away that its square leaves the number range.
     """
-    check_time(s)
+    checks.shapes(y=(y, "B"), s=(s, "B"))
+    _check_state(y, s)
+    checks.real(weights=(weights, "K"), means=(means, "K"), stds=(stds, "K"))
+    _check_laws(source=source)
     _at_least_zero(weights=weights, stds=stds)
     _above_zero(**{"sum of weights": weights.sum()})
     y, s = y[:, None], s[:, None]
@@ -74,7 +82,15 @@ def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -
 
     Raises:
         ValueError: a width that is not above 0.
+
+    >>> one = torch.tensor(1.0, dtype=torch.float64)
+    >>> round(error_growth(one, one).item(), 3), round(error_growth(one, 0.1 * one).item(), 3)  # forgiven
+    (1.246, 0.308)
     """
+    checks.required(source_std=source_std, target_std=target_std)
+    checks.floating(source_std=source_std, target_std=target_std)
+    axes = " ".join(f"X{i}" for i in range(source_std.ndim))
+    checks.shapes(source_std=(source_std, axes), target_std=(target_std, axes))
     _above_zero(source_std=source_std, target_std=target_std)
     r = source_std / target_std
     return (torch.asinh(r) + torch.asinh(1 / r)) / (1 + r ** 2).sqrt()
@@ -91,10 +107,15 @@ def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, so
     Raises:
         ValueError: a width that is not above 0, an ω that is not finite or whose result is wider than float64 can say,
             or one for which the two quadratures differ by more than `ACCURACY`.
+
+    >>> mean, std = guided_gaussian(3, (1.0, 0.5), (0.0, 1.0))
+    >>> round(mean.item(), 2), round(std.item(), 3)  # beyond the condition's mean 1, and narrower than 0.5
+    (1.5, 0.125)
     """
+    _check_laws(conditional=conditional, marginal=marginal, source=source)
+    checks.number(omega=omega)
     _above_zero(conditional=conditional[1], marginal=marginal[1], source=source[1])
     omega = torch.as_tensor(omega, dtype=torch.float64)
-    checks.finite(omega=omega)
     weights = torch.stack([1 - omega, omega])[:, None]
     means, stds = (torch.stack([torch.as_tensor(g[i], dtype=torch.float64) for g in (marginal, conditional)])[:, None]
                    for i in (0, 1))
@@ -128,7 +149,13 @@ def _check_guided(omega: Tensor, weights: Tensor, stds: Tensor, means: tuple[Ten
 
 
 def legendre(nodes: int = 64) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
-    """Nodes and weights of the Gauss-Legendre rule on [0, 1], float64."""
+    """Nodes and weights of the Gauss-Legendre rule on [0, 1], float64.
+
+    >>> nodes, weights = legendre(3)
+    >>> round((weights * nodes**5).sum().item(), 6)  # exact for a polynomial: ∫ x⁵ = 1/6
+    0.166667
+    """
+    checks.counts(nodes=nodes)
     i = torch.arange(1, nodes, dtype=torch.float64)
     off = i / (4 * i ** 2 - 1).sqrt()
     x, vectors = torch.linalg.eigh(torch.diag(off, 1) + torch.diag(off, -1))
@@ -144,9 +171,15 @@ def gaussian_crps(forecast: Gaussian, truth: Gaussian) -> Float[Tensor, "..."]:
 
     Raises:
         ValueError: a width below 0.
+
+    >>> zero = torch.tensor(0.0)
+    >>> round(gaussian_crps((zero, zero), (zero, 1.0)).item(), 3)  # a point forecast: the mean distance, √(2/π)
+    0.798
+    >>> round(gaussian_crps((zero, 1.0), (zero, 1.0)).item(), 3)  # the truth's own spread does better
+    0.564
     """
+    _check_laws(forecast=forecast, truth=truth)
     (m, sd), (mu, sigma) = map(torch.as_tensor, forecast), truth
-    _at_least_zero(forecast=sd, truth=sigma)
     d, width = m - mu, (sd ** 2 + sigma ** 2).sqrt()
     z = d / torch.where(width > 0, width, 1.0)
     apart = torch.where(width > 0, d * torch.erf(z / math.sqrt(2)) + 2 * width * normal_density(z), d.abs())
@@ -161,6 +194,8 @@ def normal_density(z: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 def watch(velocity: Velocity, y0: Float[Tensor, " P"], steps: int | Shaped[Tensor, ""], at_most: int, points: int = 21
           ) -> Float[Tensor, "P s"]:
     """Where the particles of `flow.euler` are at `points` equal times s from 0 to 1: between steps they go straight."""
+    checks.real(y0=(y0, "P"))
+    checks.counts(points=points)
     states = []
 
     def seen(y, s):
@@ -185,9 +220,16 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
 
     Raises:
         ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, or s = 1.
+
+    >>> y, s = torch.tensor([0.0]), torch.tensor([0.0])
+    >>> two_point_velocity(y, s, p=0.75).item()  # the mean: 0.75 - 0.25
+    0.5
+    >>> two_point_velocity(y, s, p=0.75, kind="l1").item()  # the median: all the way to +1
+    1.0
     """
     _check_kind(kind)
-    check_time(s)
+    _check_state(y, s)
+    checks.number(**({} if isinstance(p, Tensor) else {"p": p}))
     _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
     point = torch.tanh(log_odds / 2) if kind == "l2" else torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype)
@@ -202,7 +244,11 @@ def two_point_share(p: Number) -> Float[Tensor, ""]:
 
     Raises:
         ValueError: p not between 0 and 1.
+
+    >>> round(two_point_share(0.75).item(), 3)  # the median sends more than 75 % there
+    0.931
     """
+    checks.number(**({} if isinstance(p, Tensor) else {"p": p}))
     _above_zero(p=p, **{"1 - p": 1 - p})
     p = p if isinstance(p, Tensor) else torch.tensor(p, dtype=torch.float64)
     log_odds = (p / (1 - p)).log()
@@ -215,16 +261,23 @@ def exponential_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], kind: s
     Y given Y_s = y is a normal with mean y/s - t² and width t = (1-s)/s, cut off below 0; at s = 0 it is Exp(1).
 
     Raises:
-        ValueError: another `kind`, a time outside 0 … 1, or s = 1.
+        ValueError: another `kind`, a time outside 0 … 1, s = 1, or a velocity that leaves the number range.
     """
     _check_kind(kind)
-    check_time(s)
+    _check_state(y, s)
+    wide = torch.promote_types(y.dtype, torch.float32)
+    if y.dtype != wide:  # half precision has no tail of a normal
+        v = exponential_velocity(y.to(wide), s.to(wide), kind).to(y.dtype)
+        checks.overflow("y, s", v)
+        return v
     _above_zero(**{"1 - s": 1 - s})
     t = (1 - s) / s.clamp(min=1e-3)
     a = t - y / (1 - s)  # the cut, in widths above the normal's mean
     beyond = _hazard(a) - a if kind == "l2" else _median_beyond(a)
     inner = torch.where(s < 1e-3, math.log(2) if kind == "l1" else 1.0, t * beyond)
-    return (inner - y) / (1 - s)
+    v = (inner - y) / (1 - s)
+    checks.overflow("y, s", v)
+    return v
 
 
 def _hazard(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
@@ -237,6 +290,7 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
 
     Newton's rule; the logarithm of the tail is nearly a straight line where the normal itself would underflow.
     """
+    a = a.clamp(max=torch.finfo(a.dtype).max ** 0.5 / 2)  # of which the square is finite
     half = torch.special.log_ndtr(-a) - math.log(2)
     z = torch.where(a > 0, a + math.log(2) / a.clamp(min=1.0), 0.0)
     for _ in range(6):
@@ -247,6 +301,25 @@ def _median_beyond(a: Float[Tensor, " B"]) -> Float[Tensor, " B"]:
 def _check_kind(kind: str) -> None:
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
+
+
+def _check_state(y: Tensor, s: Tensor) -> None:
+    checks.required(y=y, s=s)
+    checks.floating(y=y, s=s)
+    checks.finite(y=y)
+    if not torch.compiler.is_compiling() and s.ndim and s.shape != y.shape:
+        raise ValueError(f"s: expected one time, or one for each state of shape {tuple(y.shape)}, "
+                         f"got shape {tuple(s.shape)}")
+    check_time(s)
+
+
+def _check_laws(**laws: Gaussian) -> None:
+    for name, law in laws.items():
+        if not isinstance(law, Sequence) or len(law) != 2 or not all(
+                isinstance(x, Real | Tensor) and not isinstance(x, bool) for x in law):
+            raise ValueError(f"{name}: expected (mean, standard deviation), got {law!r}")
+        checks.finite(**{name: torch.as_tensor(law[0])})
+        _at_least_zero(**{name: law[1]})
 
 
 def _above_zero(**arguments: Numbers) -> None:
@@ -262,5 +335,5 @@ def _check_least(holds: Callable[[Tensor, int], Tensor], wanted: str, arguments:
         return
     for name, value in arguments.items():
         x = torch.as_tensor(value)
-        if not bool(holds(x, 0).all()):
-            raise ValueError(f"{name}: expected {wanted}, got {float(x.min()):g}")
+        if not bool((holds(x, 0) & x.isfinite()).all()):
+            raise ValueError(f"{name}: expected {wanted}, got {x.min().item():g}")

@@ -9,7 +9,6 @@ A state may have the axes `B`, `B F` or `B N F`. The flow time s runs from 0 (so
 
 import math
 from collections.abc import Callable
-from numbers import Real
 
 import torch
 from jaxtyping import Float, Shaped
@@ -28,10 +27,16 @@ def path(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."], s: Float[Tensor,
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite, a time outside [0, 1].
+
+    >>> y0, y = torch.zeros(1, 2), torch.tensor([[4.0, 8.0]])
+    >>> path(y0, y, torch.tensor([0.25])).tolist()
+    [[1.0, 2.0]]
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes), y=(y, axes), s=(s, "B"))
-    checks.finite(y0=y0, y=y, s=s)
+    checks.real(y0=(y0, axes), y=(y, axes))
+    checks.shapes(y0=(y0, axes), s=(s, "B"))
+    checks.floating(s=s)
+    checks.finite(s=s)
     check_time(s)
     s = along(s, y0)
     return step("Y_s", s * y + (1 - s) * y0, axes=axes, eq="Y_s = s Y + (1 - s) Y_0",
@@ -45,11 +50,15 @@ def check_time(s: Tensor) -> None:
         ValueError: naming the range that came.
     """
     if not torch.compiler.is_compiling() and not bool(((s >= 0) & (s <= 1)).all()):
-        raise ValueError(f"s: expected times between 0 and 1, got {float(s.min()):g} to {float(s.max()):g}")
+        raise ValueError(f"s: expected times between 0 and 1, got {s.min().item():g} to {s.max().item():g}")
 
 
 def along(s: Float[Tensor, " B"], y: Float[Tensor, "B ..."]) -> Float[Tensor, "B ..."]:
-    """`s` with axes of size 1 behind it, as many as `y` has."""
+    """`s` with axes of size 1 behind it, as many as `y` has.
+
+    >>> along(torch.tensor([0.5]), torch.zeros(1, 2, 3)).shape
+    torch.Size([1, 1, 1])
+    """
     return s.reshape(-1, *[1] * (y.ndim - 1))
 
 
@@ -58,10 +67,12 @@ def target_velocity(y0: Float[Tensor, "B ..."], y: Float[Tensor, "B ..."]) -> Fl
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite.
+
+    >>> target_velocity(torch.tensor([1.0]), torch.tensor([4.0])).item()  # the same all along the line
+    3.0
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes), y=(y, axes))
-    checks.finite(y0=y0, y=y)
+    checks.real(y0=(y0, axes), y=(y, axes))
     u = step("u", y - y0, axes=axes, eq="u = Y - Y_0", note="One straight line, one constant velocity.")
     checks.overflow("y0, y", u)
     return u
@@ -77,12 +88,16 @@ def flow_loss(v: Float[Tensor, "B ..."], y0: Float[Tensor, "B ..."], y: Float[Te
 
     Raises:
         ValueError: another `kind`, shapes that do not fit, entries that are not finite.
+
+    >>> y0, y = torch.zeros(2), torch.tensor([1.0, 3.0])
+    >>> v = torch.full((2,), 2.0)  # the mean of the two velocities
+    >>> flow_loss(v, y0, y).item(), flow_loss(v, y0, y, "l1").item()
+    (1.0, 1.0)
     """
     if kind not in ("l2", "l1"):
         raise ValueError(f"kind: expected 'l2' or 'l1', got {kind!r}")
     axes = _axes(v=v)
-    checks.shapes(v=(v, axes), y0=(y0, axes), y=(y, axes))
-    checks.finite(v=v)
+    checks.real(v=(v, axes), y0=(y0, axes), y=(y, axes))
     error = v - target_velocity(y0, y)
     if kind == "l2":
         loss = step("loss", (error ** 2).mean(), axes="", eq="mean (v - u)²", note="Its minimiser is a mean.")
@@ -101,10 +116,13 @@ def guide(v_u: Float[Tensor, "B ..."], v_c: Float[Tensor, "B ..."], omega: int |
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite, an ω that is not one finite number.
+
+    >>> v_u, v_c = torch.tensor([1.0]), torch.tensor([3.0])
+    >>> [guide(v_u, v_c, omega).item() for omega in (0, 1, 2)]  # without, with, and past the condition
+    [1.0, 3.0, 5.0]
     """
     axes = _axes(v_u=v_u)
-    if not isinstance(omega, (Real, Tensor)):
-        raise ValueError(f"omega: expected one number, got {omega!r}")
+    checks.number(omega=omega)
     checks.shapes(v_u=(v_u, axes), v_c=(v_c, axes))
     omega = torch.as_tensor(omega, dtype=v_u.dtype, device=v_u.device)
     checks.shapes(omega=(omega, ""))
@@ -131,10 +149,13 @@ def euler(velocity: Velocity, y0: Float[Tensor, "B ..."], steps: int | Shaped[Te
             the K-th move nothing.
     Raises:
         ValueError: K below 1 or above `at_most`, a velocity of another shape or not finite (the round is named).
+
+    >>> y = torch.tensor([1.0], dtype=torch.float64)
+    >>> [round(euler(lambda y, s: y, y, K).item(), 3) for K in (1, 10, 100)]  # (1 + 1/K)^K, towards e
+    [2.0, 2.594, 2.705]
     """
     axes = _axes(y0=y0)
-    checks.shapes(y0=(y0, axes))
-    checks.finite(y0=y0)
+    checks.real(y0=(y0, axes))
     rounds = _rounds(steps, at_most)
     K = torch.as_tensor(steps, dtype=y0.dtype, device=y0.device)
     y = y0
@@ -155,9 +176,14 @@ def point_forecast(samples: Float[Tensor, "B P ..."], kind: str = "mean") -> Flo
 
     Raises:
         ValueError: another `kind`, no axis of samples, entries that are not finite.
+
+    >>> samples = torch.tensor([[1.0, 2.0, 9.0]])
+    >>> point_forecast(samples).item(), point_forecast(samples, "median").item()
+    (4.0, 2.0)
     """
     if kind not in ("mean", "median"):
         raise ValueError(f"kind: expected 'mean' or 'median', got {kind!r}")
+    checks.required(samples=samples)
     axes = {n + 1: ("B P" + words[1:]) for n, words in AXES.items()}.get(samples.ndim, "B P N F")
     checks.shapes(samples=(samples, axes))
     checks.floating(samples=samples)
@@ -182,6 +208,8 @@ def _rounds(steps: int | Tensor, at_most: int | None) -> int:
     for name, count in (("steps", steps), ("at_most", at_most)):
         if not isinstance(count, Tensor) and count is not None and (type(count) is not int or count < 1):
             raise ValueError(f"{name}: expected a whole number of at least 1, got {count!r}")
+    if isinstance(at_most, Tensor):
+        raise ValueError("at_most: expected a whole number of at least 1, got a tensor")
     if not isinstance(steps, Tensor):
         if steps is None or (at_most is not None and steps > at_most):
             raise ValueError(f"steps: expected at most at_most={at_most}, got {steps}")
@@ -189,8 +217,8 @@ def _rounds(steps: int | Tensor, at_most: int | None) -> int:
     checks.shapes(steps=(steps, ""))
     if at_most is None:
         raise ValueError("at_most: expected the largest number of steps, as steps is a tensor, got None")
-    if not torch.compiler.is_compiling() and not (1 <= float(steps) <= at_most and math.fmod(float(steps), 1) == 0):
-        raise ValueError(f"steps: expected a whole number from 1 to at_most={at_most}, got {float(steps):g}")
+    if not torch.compiler.is_compiling() and not (1 <= steps.item() <= at_most and math.fmod(steps.item(), 1) == 0):
+        raise ValueError(f"steps: expected a whole number from 1 to at_most={at_most}, got {steps.item():g}")
     return at_most
 
 

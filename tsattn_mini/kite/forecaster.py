@@ -6,7 +6,6 @@ N = 1 only.
 """
 
 import math
-from numbers import Real
 from typing import Any
 
 import torch
@@ -47,6 +46,8 @@ class KITE(nn.Module):
         for name, value, known in (("norm", norm, NORMS), ("loss", loss, ("l2", "l1"))):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {known}, got {value!r}")
+        checks.counts(T=T, F=F, D=D)
+        checks.number(nll_weight=nll_weight, p_uncond=p_uncond)
         if not 0 <= nll_weight < math.inf:
             raise ValueError(f"nll_weight: expected a number of at least 0, got {nll_weight}")
         if not 0 <= p_uncond <= 1:
@@ -99,6 +100,7 @@ class KITE(nn.Module):
             z, eps = fresh[0] if z is None else z, fresh[1] if eps is None else eps
         with scope("source"):
             y0, _, _ = self.source(x, z, eps)
+        checks.squares("z, eps", y0)
         y = self.flow(y0, told, untold, steps, at_most, omega)
         y = y * w.sigma.repeat_interleave(n_samples, dim=0) + w.mu.repeat_interleave(n_samples, dim=0)
         checks.overflow("x_endo", y)
@@ -140,6 +142,8 @@ class KITE(nn.Module):
             y_endo: the truth.
             s: flow times in [0, 1]; z, eps: normal draws; told: 1 where a row is told of the exogenous series, 0 where
                 not. One line for each of the B·N rows; fresh draws when left out, and `told` is 1 outside training.
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what `prepare` refuses.
         """
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), y_endo=(y_endo, f"B {self.F} N"))
         checks.required(y_endo=y_endo)
@@ -150,6 +154,7 @@ class KITE(nn.Module):
         checks.shapes(told=(told, f"{rows} 1 1"))
         y = step("Y", (y_endo.mT.flatten(0, 1) - w.mu) / w.sigma, axes="rows F", eq="(y - μ) / σ",
                  note="The truth, in units of the past.")
+        checks.squares("y_endo", y)
         fresh = self.source.draw(rows)
         z, eps = fresh[0] if z is None else z, fresh[1] if eps is None else eps
         s = torch.rand(rows, dtype=y.dtype, device=y.device) if s is None else s
@@ -162,6 +167,7 @@ class KITE(nn.Module):
         """The loss of standardised rows, whose condition is normalised."""
         with scope("source"):
             y0, mu_h, sigma_h = self.source(x, z, eps)
+            checks.squares("z, eps", y0)
             nll = coverage(y, mu_h, sigma_h).mean()
         with scope("flow"):
             v = self.velocity(path(y0, y, s), s, condition)
@@ -178,7 +184,11 @@ class KITE(nn.Module):
 
     def prepare(self, x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
                 y_exo: Float[Tensor, "B F D"] | None, S: Float[Tensor, "B N D"] | None = None) -> Window:
-        """Windows as standardised rows. Exogenous futures are measured by level and scale of their own past."""
+        """Windows as standardised rows. Exogenous futures are measured by level and scale of their own past.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, entries that are not finite.
+        """
         checks.required(x_endo=x_endo, x_exo=x_exo)
         checks.shapes(x_endo=(x_endo, f"B {self.T} N"), x_exo=(x_exo, f"B {self.T} {self.D}"),
                       y_exo=(y_exo, f"B {self.F} {self.D}"), S=(S, f"B N {self.D}"))
@@ -205,9 +215,10 @@ class KITE(nn.Module):
 
 def _check_omega(omega: float | Tensor, dtype: torch.dtype) -> None:
     """Check that ω leaves digits of v_c - v_u: their rounding, ε of their size, is multiplied by it as well."""
-    if torch.compiler.is_compiling() or not isinstance(omega, (Real, Tensor)):
+    checks.number(omega=omega)
+    if torch.compiler.is_compiling():
         return
-    limit, size = 1 / torch.finfo(dtype).eps, float(torch.as_tensor(omega).abs().max())
+    limit, size = 1 / torch.finfo(dtype).eps, abs(checks.scalar(omega))
     if size > limit:
         raise ValueError(f"omega: expected at most {limit:.1e} in size, where the rounding of "
                          f"{checks.dtype_name(dtype)} is as large as a velocity, got {size:g}")

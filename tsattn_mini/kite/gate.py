@@ -4,9 +4,6 @@ Source: KITE, Eq. 13, as the lecture note has it: A = softmax(A_b + S̃ ⊙ A_g 
 every row is proportional to (S̃ + δ) · e^A_b · (e^A_g)^S̃: a prior times what the data say.
 """
 
-import math
-from numbers import Real
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -37,6 +34,12 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
             the smallest number of the dtype, entries that are not finite, or scores that leave the number range.
     Warns:
         RuntimeWarning: when `mask` leaves a row without any key: its weights are 0.
+
+    >>> zero = torch.zeros(1, 2)
+    >>> knowledge_guided(zero, zero, torch.tensor([[1.0, 0.5]]))  # the prior's own shares, 2 : 1
+    tensor([[0.6667, 0.3333]])
+    >>> knowledge_guided(zero, zero, torch.tensor([[0.3, 0.3]]))  # the same for all: it changes nothing
+    tensor([[0.5000, 0.5000]])
     """
     checks.required(A_b=A_b, A_g=A_g)
     words = WORDS.get(A_b.ndim, "N D")
@@ -44,7 +47,7 @@ def knowledge_guided(A_b: Float[Tensor, "*B N D"], A_g: Float[Tensor, "*B N D"],
     checks.floating(A_b=A_b, A_g=A_g)
     check_prior(S, A_b, bounded)
     check_delta(delta, A_b.dtype)
-    _check_weight(gate_weight)
+    checks.number(gate_weight=gate_weight)
     checks.finite(A_b=A_b, A_g=A_g)
     A_b = step("A_b", A_b, axes=words, eq="Eq. 11: q₁ · k / √d", note="What the data say, for every pair.")
     A_g = step("A_g", A_g, axes=words, eq="Eq. 12: q₂ · k / √d", note="A second opinion, also from the data.")
@@ -79,6 +82,11 @@ def check_prior(S: Tensor, A: Tensor, bounded: bool = True) -> None:
 
     Raises:
         ValueError: naming the first entry that is outside.
+
+    >>> check_prior(torch.tensor([[1.5]]), torch.tensor([[0.0]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: S: expected a prior between 0 and 1, got 1.5 at index (0, 0); normalise it first
     """
     if torch.compiler.is_compiling():
         return
@@ -88,7 +96,7 @@ def check_prior(S: Tensor, A: Tensor, bounded: bool = True) -> None:
     if bool(bad.any()):
         at = tuple(bad.nonzero()[0].tolist())
         wanted = "between 0 and 1" if bounded else "of 0 or more"
-        raise ValueError(f"S: expected a prior {wanted}, got {float(S[at])} at index {at}; normalise it first")
+        raise ValueError(f"S: expected a prior {wanted}, got {S[at].item()} at index {at}; normalise it first")
 
 
 def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
@@ -99,27 +107,12 @@ def check_delta(delta: float | Tensor, dtype: torch.dtype) -> None:
     """
     if torch.compiler.is_compiling():
         return
-    _check_number("delta", delta)
+    checks.number(delta=delta)
     limits = torch.finfo(dtype)
     floor = limits.smallest_normal * limits.eps
-    if not floor <= float(delta) <= limits.max:
+    if not floor <= checks.scalar(delta) <= limits.max:
         raise ValueError(f"delta: expected at least {floor:.1e}, the smallest number of {checks.dtype_name(dtype)} "
-                         f"above 0, and at most {limits.max:.1e}, got {float(delta)}")
-
-
-def _check_weight(gate_weight: float | Tensor) -> None:
-    if torch.compiler.is_compiling():
-        return
-    _check_number("gate_weight", gate_weight)
-    if not math.isfinite(gate_weight):
-        raise ValueError(f"gate_weight: expected a finite number, got {float(gate_weight)}")
-
-
-def _check_number(name: str, x: float | Tensor) -> None:
-    if isinstance(x, Tensor):
-        checks.shapes(**{name: (x, "")})
-    elif not isinstance(x, Real):
-        raise ValueError(f"{name}: expected one number, got {x!r}")
+                         f"above 0, and at most {limits.max:.1e}, got {checks.scalar(delta)}")
 
 
 def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
@@ -130,6 +123,7 @@ def _check_shared(name: str, x: Tensor, A: Tensor) -> None:
         got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"{name}: expected the scores' shape {tuple(A.shape)}, or 1 where an axis is shared, "
                          f"got {got}")
+    checks.shapes(**{name: (x, WORDS[x.ndim])})
     if name == "mask" and x.dtype != torch.bool:
         raise ValueError(f"mask: expected True/False, got dtype {checks.dtype_name(x.dtype)}")
 

@@ -33,6 +33,8 @@ class TimeEmbedding(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(SINUSOIDS, M), nn.SiLU(), nn.Linear(M, M))
 
     def forward(self, t: Float[Tensor, " B"]) -> Float[Tensor, "B M"]:
+        """The moments `t`, 0 to 1, as vectors."""
+        checks.real(self.mlp[0].weight.dtype, t=(t, "B"))
         angles = t[:, None] * torch.tensor(OMEGA, dtype=t.dtype, device=t.device)
         waves = step("waves", torch.cat([angles.cos(), angles.sin()], dim=-1), axes=f"B {SINUSOIDS}",
                      eq="[cos(t ω) ; sin(t ω)]", note="The moment, as fast and slow clock hands.")
@@ -55,6 +57,7 @@ class Modulation(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, time: Float[Tensor, "B M"]) -> tuple[Float[Tensor, "B M"], ...]:
+        """Shifts, scales and gates for this moment, each (B, M)."""
         adaln = step("adaln", self.linear(nn.functional.silu(time)), axes=f"B {self.parts}M", eq="W silu(time) + b",
                      note="Shifts, scales and gates; all 0 before training, so a new block changes nothing.")
         return adaln.chunk(self.parts, dim=-1)
@@ -75,6 +78,11 @@ class Block(nn.Module):
 
     def forward(self, x: Float[Tensor, "B M"], time: Float[Tensor, "B M"], exo: Float[Tensor, "B D M"],
                 w: Float[Tensor, "B 1 D"]) -> Float[Tensor, "B M"]:
+        """The state `x` after one layer; `exo` holds the covariates, `w` the prior.
+
+        Raises:
+            ValueError: what the attention refuses, and a state that leaves the number range.
+        """
         shift_a, scale_a, gate_a, shift_m, scale_m, gate_m = self.modulation(time)
         if self.attention is not None:
             asks = step("asks", modulate(x, shift_a, scale_a)[:, None], axes="B 1 M", eq="LN(x) (1 + scale₁) + shift₁",
@@ -83,6 +91,7 @@ class Block(nn.Module):
                 told = self.attention(asks, exo, w)
             told = step("told", told, axes="B 1 M", eq="KGA(asks, exo, S̃)", note="What the exogenous series answered.")
             x = step("x_told", x + gate_a * told[:, 0], axes="B M", eq="x + g₁ · told")
+            checks.squares("y, x_exo, y_exo", x)
         mlp = step("mlp", self.mlp(modulate(x, shift_m, scale_m)), axes="B M",
                    eq="W₂ gelu(W₁ (LN(x) (1 + scale₂) + shift₂))", note="The state thinks it over.")
         return step("x", x + gate_m * mlp, axes="B M", eq="x + g₂ · mlp", note="The state after this block.")
@@ -105,6 +114,7 @@ class Head(nn.Module):
 
     def forward(self, x: Float[Tensor, "B M"], time: Float[Tensor, "B M"],
                 future: Float[Tensor, "B D M"] | None) -> Float[Tensor, "B F"]:
+        """The velocity at every step of the horizon; `future` is what the second door lets in."""
         if self.door is not None:
             tokens = torch.cat([x[:, None], future], dim=1)
             x = step("mixed", self.door(tokens.mT)[..., 0], axes="B M", eq="W₂ relu(W₁ [x ; futures] + b₁) + b₂",
@@ -137,13 +147,12 @@ class VectorField(nn.Module):
         super().__init__()
         if conditioning not in CONDITIONING:
             raise ValueError(f"conditioning: expected one of {CONDITIONING}, got {conditioning!r}")
-        for name, value in (("T", T), ("F", F), ("D", D), ("depth", depth)):
-            if value < 1:
-                raise ValueError(f"{name}: expected at least 1, got {value}")
+        checks.counts(T=T, F=F, D=D, M=M, H=H, depth=depth)
+        checks.number(mlp_ratio=mlp_ratio)
         if round(M * mlp_ratio) < 1:
             raise ValueError(f"mlp_ratio: expected at least one hidden unit for M={M}, got {mlp_ratio}")
-        if door_width is not None and door_width < 1:
-            raise ValueError(f"door_width: expected at least 1 or None, got {door_width}")
+        if door_width is not None:
+            checks.counts(door_width=door_width)
         if second_door and (not future or conditioning == "none"):
             raise ValueError("second_door: expected future=True and a conditioning, as the door lets in the exogenous "
                              f"futures; got future={future}, conditioning={conditioning!r}")
@@ -184,6 +193,7 @@ class VectorField(nn.Module):
         with scope("moment"):
             time = self.time(t)
         x = step("x", self.state(y), axes="B M", eq="Y_s W + b", note="The state as one token.")
+        checks.squares("y", x)
         past = step("x_exo", self.x_exo(x_exo), axes="B D M", eq="X_exo W + b", note="One token per exogenous past.")
         ahead = None
         if self.future:
@@ -201,7 +211,11 @@ class VectorField(nn.Module):
         return v
 
     def check_future(self, y_exo: Tensor | None) -> None:
-        """Check that exogenous futures come exactly when the model was built to read them."""
+        """Check that exogenous futures come exactly when the model was built to read them.
+
+        Raises:
+            ValueError: they are missing, or nobody reads them.
+        """
         if (y_exo is None) is self.future:
             says = "needs exogenous futures, got None" if self.future else "reads no exogenous futures, got some"
             raise ValueError(f"y_exo: a model built with future={self.future} {says}")

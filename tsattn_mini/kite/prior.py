@@ -37,8 +37,13 @@ def pearson(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], eps: 
         ValueError: no driver, windows of different length, integers, entries that are not finite, eps below 0.
     Warns:
         RuntimeWarning: naming the first constant series.
+
+    >>> t = torch.arange(8.0)[None, :, None]
+    >>> round(pearson(t, 3 - 2 * t).item(), 4), round(pearson(t, (t - 3.5) ** 2).item(), 4)  # a line, a parabola
+    (1.0, 0.0)
     """
     _check(x_endo, x_exo)
+    checks.number(eps=eps)
     if not eps >= 0:
         raise ValueError(f"eps: expected a number of at least 0, got {eps}")
     u_endo, size_endo = _unit(x_endo, "x_endo")
@@ -90,7 +95,7 @@ def f_statistic(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], l
             predicts without error; a lag that is a linear function of the lags before it.
     """
     _check(x_endo, x_exo)
-    _check_lag(lags, "lags")
+    checks.counts(lags=lags)
     T, dof = x_endo.shape[1], x_endo.shape[1] - 3 * lags - 1
     if dof < 1:
         raise ValueError(f"x_endo: expected at least 3 · lags + 2 = {3 * lags + 2} steps, got {T}")
@@ -115,6 +120,12 @@ def granger(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
     """The Granger test: F as in `f_statistic`, and p, how often a useless driver would reach that F.
 
     p comes from SciPy and therefore stays out of exported graphs; F does not. Raises as `f_statistic`.
+
+    >>> e = torch.sin(torch.arange(40.0, dtype=torch.float64) ** 2)[None, :, None]
+    >>> x = e.roll(1, 1) + 0.1 * torch.cos(torch.arange(40.0) ** 3)[None, :, None]
+    >>> F, p = granger(x, e, lags=1)
+    >>> F.item() > 100, p.item() < 1e-9  # yesterday's driver is today's target
+    (True, True)
     """
     F = f_statistic(x_endo, x_exo, lags)
     p = f_distribution.sf(F.detach().double().cpu().numpy(), lags, x_endo.shape[1] - 3 * lags - 1)
@@ -159,12 +170,13 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
         ridge: λ, added to the diagonal of XᵀX, where X has T - lag rows. It is absolute, in the squared units of the
             series: beside series of size 1e-8 it is all there is, so that each of them gets 0.
     Raises:
-        ValueError: as `pearson`; a lag that is not between 1 and T - 1; a ridge that is not above 0.
+        ValueError: as `pearson`; a lag outside 1 … T - 1; a ridge that is not above 0, or that rounding swallows.
     """
     _check(x_endo, x_exo)
-    _check_lag(lag, "lag")
+    checks.counts(lag=lag)
     if not lag < x_endo.shape[1]:
         raise ValueError(f"lag: expected fewer than the window's {x_endo.shape[1]} steps, got {lag}")
+    checks.number(ridge=ridge)
     if not ridge > 0:
         raise ValueError(f"ridge: expected a number above 0, got {ridge}")
     endo, exo = x_endo.double(), x_exo.double()
@@ -172,6 +184,7 @@ def ridge_shortcut(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"]
     X = torch.cat(past, -1)
     G = step("G", X.mT @ X + ridge * torch.eye(X.shape[-1], dtype=X.dtype, device=X.device), axes="B N 1+D 1+D",
              eq="XᵀX + λ I", note="X holds the target and all drivers, `lag` steps back.")
+    checks.overflow("x_endo, x_exo", G)
     b = step("b", _solve(G, X.mT @ endo[:, lag:].mT[..., None])[..., 0], axes="B N 1+D", eq="G⁻¹ Xᵀ x_t",
              note="Entry 0 belongs to the target itself.")
     return step("S", b[..., 1:].abs().to(x_endo.dtype), axes="B N D", eq="|b_j|", note="The released \"Granger\".")
@@ -181,6 +194,7 @@ def _solve(G: Float[Tensor, "*B n n"], b: Float[Tensor, "*B n 1"]) -> Float[Tens
     """G⁻¹ b for a symmetric positive definite G, by elimination; a page's graph has no solver of its own."""
     M, n = torch.cat([G, b], -1), G.shape[-1]
     for i in range(n):
+        _check_pivot(M[..., i, i], G[..., i, i], n)
         row = M[..., i:i + 1, :] / M[..., i:i + 1, i:i + 1]
         others = M - M[..., i:i + 1] * row
         M = torch.cat([others[..., :i, :], row, others[..., i + 1:, :]], -2)
@@ -201,14 +215,18 @@ def normalise(S: Float[Tensor, "*B D"], norm: str) -> Float[Tensor, "*B D"]:
 
     Raises:
         ValueError: another norm, entries that are not finite or below 0, entries above 1 that no norm brings down.
+
+    >>> S = torch.tensor([0.2, 0.4, 0.8])
+    >>> normalise(S, "max")
+    tensor([0.2500, 0.5000, 1.0000])
+    >>> normalise(S, "softmax")  # four times as strong, not twice the share
+    tensor([0.2473, 0.3021, 0.4506])
     """
     if norm not in NORMS:
         raise ValueError(f"norm: expected one of {', '.join(map(repr, NORMS))}, got {norm!r}")
     checks.required(S=S)
     axes = " ".join(["B", "N", "D"][-S.ndim:]) if S.ndim <= 3 else " ".join(f"X{i}" for i in range(S.ndim))
-    checks.shapes(S=(S, axes))
-    checks.floating(S=S)
-    checks.finite(S=S)
+    checks.real(S=(S, axes))
     _check_range(S, norm)
     low, high = S.amin(-1, keepdim=True), S.amax(-1, keepdim=True)
     if norm == "max":
@@ -227,11 +245,6 @@ def _check(x_endo: Tensor, x_exo: Tensor) -> None:
     finite_rows(x_endo=x_endo, x_exo=x_exo)
 
 
-def _check_lag(lag: int, name: str) -> None:
-    if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {lag!r}")
-
-
 def _warn_constant(constant: Tensor, name: str) -> None:
     if not torch.compiler.is_compiling() and bool(constant.any()):
         window, series = constant.nonzero()[0].tolist()
@@ -247,7 +260,7 @@ def _refuse_constant(**windows: Tensor) -> None:
         if bool(constant.any()):
             window, series = constant.nonzero()[0].tolist()
             raise ValueError(f"{name}: expected series that vary, got series {series} of window {window} constant at "
-                             f"{float(x[window, 0, series])}")
+                             f"{x[window, 0, series].item()}")
 
 
 def _check_independent(size: Tensor, before: Tensor, name: str, lag: int) -> None:
@@ -258,6 +271,12 @@ def _check_independent(size: Tensor, before: Tensor, name: str, lag: int) -> Non
         window, i, j = gone.nonzero()[0].tolist()
         raise ValueError(f"{name}: expected lags that are no linear function of each other, got lag {lag + 1} of "
                          f"series {i if name == 'x_endo' else j} in window {window}, which is one")
+
+
+def _check_pivot(left: Tensor, size: Tensor, n: int) -> None:
+    if not torch.compiler.is_compiling() and not bool((left > ROUNDING * n * torch.finfo(left.dtype).eps * size).all()):
+        raise ValueError("x_endo, x_exo: expected independent series, or a ridge that float64 resolves beside their "
+                         f"sums of squares, got sums up to {size.max():.1e}")
 
 
 def _check_own_error(rss_own: Tensor, y: Tensor) -> None:
@@ -277,4 +296,4 @@ def _check_range(S: Tensor, norm: str) -> None:
     if bool(bad.any()):
         at = tuple(bad.nonzero()[0].tolist())
         wanted = "between 0 and 1, as norm='none' leaves them" if norm == "none" else "of at least 0"
-        raise ValueError(f"S: expected entries {wanted}, got {float(S[at])} at index {at}")
+        raise ValueError(f"S: expected entries {wanted}, got {S[at].item()} at index {at}")

@@ -46,6 +46,11 @@ def standardise(x: Float[Tensor, "B T V"]
 
     Raises:
         ValueError: fewer than two steps, integers, a series whose squares leave the number range.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0])[None, :, None]
+    >>> x_norm, mu, sigma = standardise(x)
+    >>> x_norm.flatten().round(decimals=3).tolist()  # divided by T - 1: three steps reach ±1
+    [-1.0, 0.0, 1.0]
     """
     checks.required(x=x)
     checks.shapes(x=(x, "B T V"))

@@ -71,7 +71,16 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Any], model: str | N
     """
     name, state, taken, _ = _open(path_or_dict, model, config)
     given = {key: value for key, (value, _) in taken.items()}
-    return MODELS[name].load(state, **given).eval()
+    try:
+        return MODELS[name].load(state, **given).eval()
+    except ValueError as error:
+        raise ValueError(_as_given(str(error), {MODELS[name].NAMES.get(key, key): key for key in given})) from error
+
+
+def _as_given(error: str, names: Mapping[str, str]) -> str:
+    """An error of a module, which names arguments before its first colon, under the names these were passed by."""
+    arguments, colon, rest = error.partition(": ")
+    return ", ".join(names.get(name, name) for name in arguments.split(", ")) + colon + rest
 
 
 @dataclass(frozen=True, repr=False)

@@ -44,6 +44,9 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
     """See `tsattn_mini.official.load_checkpoint`.
 
     The released root in front of the sigmoid is set, since the weights were trained with it.
+
+    Raises:
+        ValueError: a layer that is not listed, or weights and settings that contradict each other.
     """
     state = weights.plain(state)
     settings = weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL)

@@ -17,7 +17,11 @@ PLAIN = re.compile(r"[<>|=]?(b1|i[1248]|u[1248]|f[248]|c(8|16)|[SU]\d+)")
 
 
 class Dtype:
-    """In place of `numpy.dtype`: the kind, width and byte order of plain numbers or text."""
+    """In place of `numpy.dtype`: the kind, width and byte order of plain numbers or text.
+
+    Raises:
+        UnpicklingError: entries of a kind that holds no numbers.
+    """
 
     def __init__(self, code: str, align: bool = False, copy: bool = True) -> None:
         if not isinstance(code, str) or not PLAIN.fullmatch(code):
@@ -31,7 +35,11 @@ class Dtype:
         self.code = order + self.code.lstrip("<>|=")
 
     def read(self, raw: bytes, count: int) -> np.ndarray:
-        """`count` entries out of bytes that hold exactly these."""
+        """`count` entries out of bytes that hold exactly these.
+
+        Raises:
+            UnpicklingError: entries that are no numbers.
+        """
         dtype = np.dtype(self.code)
         if not isinstance(raw, (bytes, bytearray)) or len(raw) != count * dtype.itemsize:
             raise UnpicklingError("Unsupported entries of an array")
@@ -49,6 +57,11 @@ class Array:
         self.array = entries.reshape(shape, order="F" if columns_first else "C")
 
     def tensor(self) -> Tensor:
+        """The numbers as a tensor of this machine's byte order.
+
+        Raises:
+            ValueError: an array of texts.
+        """
         if self.array.dtype.kind in "SU":
             raise ValueError("state dict: expected numbers in every array, got text")
         return torch.from_numpy(self.array.astype(self.array.dtype.newbyteorder("="), copy=True))
@@ -60,7 +73,11 @@ def array(kind: type, shape: tuple, code: bytes) -> Array:
 
 
 def scalar(dtype: Dtype, raw: bytes) -> bool | int | float | complex | str | bytes:
-    """In place of `numpy._core.multiarray.scalar`: one number, as Python's."""
+    """In place of `numpy._core.multiarray.scalar`: one number, as Python's.
+
+    Raises:
+        UnpicklingError: anything but one number.
+    """
     if not isinstance(dtype, Dtype):
         raise UnpicklingError("Unsupported scalar")
     return dtype.read(raw, 1)[0].item()

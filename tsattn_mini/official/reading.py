@@ -125,8 +125,10 @@ def _file(path: Path) -> Any:
     if path.is_dir():
         inside = sorted(p.name for end in ("pth", "pt", "ckpt", "bin") for p in path.glob(f"*.{end}"))
         raise refuse(f"is a folder; pass a file in it{': ' + ', '.join(inside[:3]) if inside else ''}")
-    if not path.is_file():
+    if not path.exists():
         raise refuse("does not exist")
+    if not path.is_file():
+        raise refuse("is a device or a pipe; pass a file")
     if why := _not_of_torch(path):
         raise refuse(why)
     with torch.serialization.safe_globals(STAND_INS):

@@ -57,7 +57,11 @@ def marked(state: State) -> dict[str, set[str]]:
 
 
 def known(model: str | None) -> str | None:
-    """Our name of a model that is called by ours or by its released name."""
+    """Our name of a model that is called by ours or by its released name.
+
+    Raises:
+        ValueError: a name that no model has.
+    """
     if model is None or model in MARKS:
         return model
     if model not in RELEASED:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from tsattn_mini import checks
 
 MOST = 6  # problems that are told one by one
+PLAIN = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
+         torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 State = dict[str, Tensor]
 Rules = Sequence[tuple[str, str | Callable[[re.Match], str]]]
 
@@ -30,6 +32,9 @@ def plain(state: Mapping[str, Any]) -> State:
         if value.layout != torch.strided or value.is_quantized or value.is_meta:
             raise ValueError(f"state dict: expected plain numbers under {name!r}, got a sparse, a quantised or a meta "
                              "tensor")
+        if value.dtype not in PLAIN:
+            raise ValueError(f"state dict: expected float16, bfloat16, float32 or float64 under {name!r}, "
+                             f"got {checks.dtype_name(value.dtype)}")
         checks.finite(**{f"state dict: {name!r}": value})
     dtypes = {str(value.dtype) for value in state.values() if value.is_floating_point()}
     if len(dtypes) != 1:

@@ -87,9 +87,9 @@ def _inputs() -> set[str]:
 
 
 def _underflow() -> str:
-    tau = torch.tensor(-165.0).exp()
-    k = torch.tensor([[2.0], [1.0], [0.0]])
-    A = weights(destationary_attention, torch.ones(1, 1), k, tau=tau.reshape(1, 1))[0]
+    log_tau, q, k = (torch.tensor(x, dtype=torch.float32) for x in ([[-165.0]], [[1.0]], [[2.0], [1.0], [0.0]]))
+    tau = log_tau.exp()
+    A = weights(destationary_attention, q, k, tau=tau)[0]
     if not bool(A.isfinite().all()):
         return "nan"
     return "uniform" if tau == 0 and torch.allclose(A, A.flip(0)) else "ranking"
@@ -209,15 +209,15 @@ QUESTIONS = [
                 "Sliding in a circle knows no first column: c only turns."),
         }),
     choice(
-        id="04-underflow", lesson=LESSON, answer=_underflow, claims=(2,), show=Show(FIVE, preset="Collapse: the mean"),
+        id="04-underflow", lesson=LESSON, answer=_underflow, claims=(2,),
         text="A Projector says log τ = −165. In float32, without a lower bound, what becomes of the "
              "attention?",
         options={
             "ranking": Option("It is almost uniform, but the best key still leads a little.",
                 "exp(−165) is 2·10⁻⁷², and the smallest number float32 can hold is about 10⁻⁴⁵."),
             "uniform": Option("It is exactly the plain mean, and τ = 0 passes no gradient on.",
-                f"exp(−165) becomes {torch.tensor(-165.0).exp().item():.0f} in float32. Finite, and "
-                 "meaningless: training cannot bring it back. The released code has no lower bound."),
+                "exp(−165) becomes 0 in float32. Finite, and meaningless: training cannot bring it back. The "
+                "released code has no lower bound."),
             "nan": Option("It is NaN.",
                 "0 times a score is 0. NaN threatens on the other side, where τ is infinite."),
         }),

@@ -63,13 +63,13 @@ def _small(M: int = 4) -> Engram:
     """A memory of an alphabet."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return Engram(ngram_hashes(Compression(list("abcdefghij")), [1], [11, 11], 2)[1], M=M, E=2)
+        return Engram(ngram_hashes(Compression(list("abcdefghij")), [1], [11, 11], 2)[1], M=M, E=2).float()
 
 
 def _steps() -> list[str]:
     """The steps of a lookup in the order in which the layer makes them."""
     with torch.no_grad(), record() as trace:
-        _small()(torch.tensor([[1, 2, 3]]), torch.zeros(1, 3, 1, 4))
+        _small()(torch.tensor([[1, 2, 3]]), torch.zeros(1, 3, 1, 4, dtype=torch.float32))
     return [name for name in trace if name in ("ids", "ngrams", "mix", "hash", "rows", "e")]
 
 

@@ -75,6 +75,18 @@ def _loud() -> str:
     return "identity" if loud[0] > 0.99 else "flat"
 
 
+def _handles() -> str:
+    """Scores τ q·k + δ_j go through Auto-Correlation, δ as one more channel: which of the two moves its weights?"""
+    g = torch.Generator().manual_seed(0)
+    q, k = (_column(torch.randn(24, generator=g, dtype=torch.float64)) for _ in range(2))
+    one, delta = torch.ones_like(q), _column(torch.linspace(-1, 1, 24, dtype=torch.float64) ** 2)
+    given = {"plain": (q, k), "tau": (q / 2, k), "delta": (torch.cat([q, one], -1), torch.cat([k, delta], -1))}
+    R = {name: correlation(*pair) * pair[0].shape[-1] for name, pair in given.items()}
+    A = {name: torch.softmax(r, -1) for name, r in R.items()}
+    moved = tuple(not torch.allclose(A["plain"], A[name]) for name in ("tau", "delta"))
+    return {(True, True): "both", (True, False): "tau", (False, True): "delta", (False, False): "neither"}[moved]
+
+
 def _train() -> str:
     """Two unlike windows together, delays shared: what is the same for both?"""
     x = torch.stack([_wave(), (2 * pi * torch.arange(96, dtype=torch.float64) / 16).sin()])[:, :, None, None]
@@ -157,6 +169,24 @@ QUESTIONS = [
                 "That happens when the differences shrink. They grow a hundredfold."),
             "identity": Option("1, 0, 0, 0.",
                 "The differences between the R grow a hundredfold, and delay 0 leads: out = v."),
+        }),
+    choice(
+        id="17-handles", lesson=LESSON, answer=_handles, difficulty=3,
+        text="The Non-stationary Transformer turns the scores q·k of one window into τ q·k + δ, with one δ for each "
+             "key. Put Auto-Correlation in the place of its attention: R(delay) now sums these new scores. Which of "
+             "the two can move the weights?",
+        hint="Every delay pairs each key with some query, once.",
+        options={
+            "both": Option("τ and δ, as before.",
+                "A sum over time visits every key once, whatever the delay. So every R gets the same Σ δ, and the "
+                "softmax cancels it."),
+            "tau": Option("τ alone.",
+                "τ multiplies every R, and so sharpens or flattens the weights. δ adds Σ δ to each R: nothing moves. "
+                "It speaks of single keys, and here no key is asked alone."),
+            "delta": Option("δ alone.",
+                "The other way round: δ adds the same Σ δ to every R. τ multiplies R, as a louder window does."),
+            "neither": Option("Neither of them.",
+                "δ cannot. But τ multiplies every R, just as a louder window does: it sharpens or flattens."),
         }),
     choice(
         id="17-train", lesson=LESSON, answer=_train, claims=(45,),

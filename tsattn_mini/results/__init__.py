@@ -15,20 +15,27 @@ from tsattn_mini.figures import Table
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds and half the width of its 95 % confidence interval; a baseline has width 0."""
+    """A mean over seeds and half the width of its 95 % confidence interval; a baseline has width 0.
+
+    >>> Interval(1.0, 0.5).overlaps(Interval(2.0, 0.5)), Interval(1.0, 0.4).overlaps(Interval(2.0, 0.5))
+    (True, False)
+    """
 
     mean: float
     half: float
 
     @property
     def low(self) -> float:
+        """Its lower end."""
         return self.mean - self.half
 
     @property
     def high(self) -> float:
+        """Its upper end."""
         return self.mean + self.half
 
     def overlaps(self, other: "Interval") -> bool:
+        """Does it share a number with another interval? An end counts."""
         return self.low <= other.high and other.low <= self.high
 
     def __str__(self) -> str:
@@ -40,6 +47,10 @@ def interval(values: Sequence[float]) -> Interval:
 
     Raises:
         ValueError: no value, or one that is not finite.
+
+    >>> one = interval([1.0, 2.0, 3.0])
+    >>> one.mean, round(one.half, 2)  # three seeds say little: t = 4.30
+    (2.0, 2.48)
     """
     n = len(values)
     if not n:

@@ -51,6 +51,11 @@ def write(name: str, results: Results, folder: Path = FOLDER) -> None:
 
 
 def main(names: list[str]) -> None:
+    """Compute and store these tables; all of them when none is named.
+
+    Raises:
+        SystemExit: a name that no table has.
+    """
     unknown = sorted(set(names) - set(TABLES))
     if unknown:
         raise SystemExit(f"no table {', '.join(unknown)}; the tables are {', '.join(TABLES)}")

@@ -56,6 +56,7 @@ def between_steps(make: Callable[[int], Callable[..., Tensor]]) -> Callable[[int
 
 
 def destationary(L: int) -> Callable[..., Tensor]:
+    """De-stationary attention with τ = 1 and δ = 0 for a window of `L` steps."""
     tau, delta = torch.ones(B, 1), torch.zeros(B, L)
     return lambda q, k, v: destationary_attention(q, k, v, tau, delta)
 

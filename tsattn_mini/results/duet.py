@@ -34,6 +34,7 @@ class Always(nn.Module):
         self.register_buffer("keep", torch.ones(V, V) if kind == "all" else torch.eye(V))
 
     def forward(self, x: Tensor, u: Tensor | None = None) -> Tensor:
+        """The same links for every window of `x`."""
         return self.keep.expand(len(x), -1, -1)
 
 

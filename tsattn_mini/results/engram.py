@@ -43,6 +43,7 @@ MODELS: dict[str, dict | None] = {  # what the memory is built with; None for no
 
 @cache
 def tokenizer() -> Tokenizer:
+    """The tokenizer of the table's models."""
     return Tokenizer()
 
 
@@ -54,6 +55,7 @@ def text(part: str) -> Text:
 
 @cache
 def compression() -> Compression:
+    """Which spellings of its pieces count as one."""
     return Compression(tokenizer().pieces)
 
 
@@ -108,6 +110,7 @@ def memory_steps(model: LanguageModel, part: Text, *names: str) -> list[Tensor]:
 
 
 def rms(x: Tensor) -> float:
+    """The root of the mean square of all entries."""
     return x.square().mean().sqrt().item()
 
 

@@ -61,7 +61,11 @@ def auto_correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v
 
 
 def fit(x: Float[Tensor, "B S H W"], L: int) -> Float[Tensor, "B L H W"]:
-    """The first L rows; where there are fewer, zeros follow."""
+    """The first L rows; where there are fewer, zeros follow.
+
+    >>> fit(torch.ones(1, 2, 1, 1), 3).flatten().tolist()
+    [1.0, 1.0, 0.0]
+    """
     return x if x.shape[1] == L else F.pad(x[:, :L], (0, 0, 0, 0, 0, max(L - x.shape[1], 0)))
 
 
@@ -70,6 +74,13 @@ def correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B L H E"],
     """R(τ) for τ = 0 … L-1 by Wiener and Khinchin: a product of spectra in place of a sum for every delay.
 
     The mean over heads and channels is taken of the spectra; the transform back is linear, so that is the same.
+
+    Raises:
+        ValueError: a sum that leaves the range of its dtype, or `released_lags` for a single position.
+
+    >>> x = torch.cos(torch.arange(8) * torch.pi / 2)[None, :, None, None]  # a period of 4 steps
+    >>> (correlation(x, x).flatten() > 0.4).nonzero().flatten().tolist()  # the delays that fit
+    [0, 4]
     """
     L = q.shape[1]
     lags = 2 * (L // 2) if released_lags else L
@@ -90,15 +101,24 @@ def number_of_delays(L: int, factor: int | float, least: int = 1) -> int:
 
     Raises:
         ValueError: a factor that is not a positive number.
+
+    >>> number_of_delays(96, factor=1), number_of_delays(96, factor=3)  # ⌊c ln 96⌋
+    (4, 13)
     """
-    if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+    checks.counts(L=L)
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < math.inf:
         raise ValueError(f"factor: expected a positive number, got {factor!r}")
     return min(max(int(factor * math.log(L)), least), L)
 
 
 def strongest(R: Float[Tensor, "B J"], kept: int,
               shared: bool = False) -> tuple[Int[Tensor, "B D"], Float[Tensor, "B D"]]:
-    """The `kept` delays with the largest R, strongest first, and R there; `shared` ranks by the mean over the batch."""
+    """The `kept` delays with the largest R, strongest first, and R there; `shared` ranks by the mean over the batch.
+
+    >>> delays, R = strongest(torch.tensor([[0.1, 0.7, 0.2, 0.9]]), kept=2)
+    >>> delays.tolist()
+    [[3, 1]]
+    """
     ranked = R.mean(0, keepdim=True) if shared else R
     delays = ranked.topk(kept, dim=-1).indices.expand(len(R), -1)
     delays = step("delays", delays, axes="B D", eq=f"the {kept} largest of {'mean_b R' if shared else 'R'}",
@@ -107,7 +127,12 @@ def strongest(R: Float[Tensor, "B J"], kept: int,
 
 
 def roll(v: Float[Tensor, "B L H W"], delays: Int[Tensor, "B D"]) -> Float[Tensor, "B D L H W"]:
-    """v_{t+τ} for every delay τ, round the end: one gather, no loop."""
+    """v_{t+τ} for every delay τ, round the end: one gather, no loop.
+
+    >>> v = torch.arange(4.0)[None, :, None, None]
+    >>> roll(v, torch.tensor([[1]])).flatten().tolist()
+    [1.0, 2.0, 3.0, 0.0]
+    """
     B, L = v.shape[:2]
     rows = (torch.arange(L, device=v.device) + delays[:, :, None]) % L
     rows = rows + L * torch.arange(B, device=v.device)[:, None, None]  # the windows one below the other
@@ -132,6 +157,7 @@ class AutoCorrelation(nn.Module):
 
     def forward(self, q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"],
                 v: Float[Tensor, "B S H W"]) -> Float[Tensor, "B L H W"]:
+        """As `auto_correlation`; the delays are shared by the batch while training, where that is switched on."""
         return auto_correlation(q, k, v, self.factor, shared=self.training and self.shared_in_training,
                                 released_lags=self.released_lags, released_count=self.released_count)
 
@@ -148,6 +174,10 @@ class Autoformer(nn.Module):
         kernel: steps in every moving average.
         factor, shared_in_training, released_lags, released_count: see `AutoCorrelation`.
         more: marks, calendar, activation.
+
+    >>> net = Autoformer(24, 12, 6, V=3, M=8, H=2, d_ff=8)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,

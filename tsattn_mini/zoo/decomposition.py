@@ -31,6 +31,11 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
     Raises:
         ValueError: a kernel that is no whole number of at least 1, a series of integers, entries that are not finite,
             or sums that leave the number range.
+
+    >>> x = torch.tensor([0.0, 3.0, 0.0, 3.0, 0.0, 3.0])[None, :, None]
+    >>> seasonal, trend = series_decomp(x, kernel=3)
+    >>> trend.flatten().tolist(), (seasonal + trend == x).all().item()
+    ([1.0, 1.0, 2.0, 1.0, 2.0, 2.0], True)
     """
     check_kernel(kernel)
     checks.required(x=x)
@@ -65,6 +70,7 @@ class SeasonalNorm(nn.Module):
         self.norm = nn.LayerNorm(M)
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+        """`x`, normed at every position, without its mean over time."""
         scaled = self.norm(x)
         return scaled - scaled.mean(1, keepdim=True)
 
@@ -78,6 +84,7 @@ class DecompositionEncoderLayer(nn.Module):
         self.ffn = FeedForward(M, d_ff, activation, bias=False)
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B L M"]:
+        """The seasonal part after attention and feed-forward; both trends are dropped."""
         y = self.attention(x, x)
         with scope("decomp1"):
             x, _ = series_decomp(x + y, self.kernel, "B L M")
@@ -147,10 +154,10 @@ class DecompositionForecaster(nn.Module):
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=len(encoder),
                     d_layers=len(decoder), kernel=kernel)
         self.seq_len, self.label_len, self.pred_len, self.V, self.kernel = seq_len, label_len, pred_len, V, kernel
-        self.enc_embedding = DataEmbedding(V, M, marks, calendar, position)
+        self.enc_embedding = DataEmbedding(V, M, marks, calendar, position, called="x_mark_enc")
         self.encoder = Encoder([DecompositionEncoderLayer(attention, M, d_ff, kernel, activation)
                                 for attention in encoder], SeasonalNorm(M))
-        self.dec_embedding = DataEmbedding(V, M, marks, calendar, position)
+        self.dec_embedding = DataEmbedding(V, M, marks, calendar, position, called="x_mark_dec")
         self.decoder = nn.ModuleList(DecompositionDecoderLayer(own, cross, V, M, d_ff, kernel, activation)
                                      for own, cross in decoder)
         self.decoder_norm = SeasonalNorm(M)

@@ -39,6 +39,11 @@ class FEDformer(nn.Module):
         more: marks, calendar, activation.
     Raises:
         ValueError: sizes that do not fit, or modes that a length does not have.
+
+    >>> import torch
+    >>> net = FEDformer(24, 12, 6, V=3, M=8, H=2, d_ff=8, modes=4)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,

@@ -54,7 +54,11 @@ def check_seed(seed: Any) -> None:
 
 
 def below_nyquist(L: int) -> int:
-    """How many bins a series of L steps has whose wave is longer than two steps, the constant (bin 0) included."""
+    """How many bins a series of L steps has whose wave is longer than two steps, the constant (bin 0) included.
+
+    >>> below_nyquist(8), below_nyquist(9)
+    (4, 5)
+    """
     return (L + 1) // 2
 
 
@@ -94,7 +98,13 @@ def waves(L: int, bins: Int[Tensor, " J"], dtype: torch.dtype) -> tuple[Float[Te
 
 def to_modes(x: Float[Tensor, "B L H E"], bins: Int[Tensor, " J"]
              ) -> tuple[Float[Tensor, "B J H E"], Float[Tensor, "B J H E"]]:
-    """X_j = Σ_t x_t exp(-2πi j t / L) at the kept bins alone; returns its real and its imaginary part."""
+    """X_j = Σ_t x_t exp(-2πi j t / L) at the kept bins alone; returns its real and its imaginary part.
+
+    >>> x = torch.cos(2 * torch.pi * torch.arange(8) / 8)[None, :, None, None]
+    >>> re, im = to_modes(x, torch.tensor([0, 1, 2]))
+    >>> re.flatten().round(decimals=3).abs().tolist()  # all of it in bin 1: L / 2
+    [0.0, 4.0, 0.0]
+    """
     cos, sin = waves(x.shape[1], bins, x.dtype)
     both = torch.cat([cos, -sin], 1).mT @ x.flatten(2)
     re, im = both.unflatten(-1, x.shape[2:]).chunk(2, 1)
@@ -106,6 +116,11 @@ def to_time(Y: tuple[Float[Tensor, "B J H E"], Float[Tensor, "B J H E"]], bins: 
     """y_t = (1 / L) Σ_j c_j Re(Y_j exp(2πi j t / L)): the series that has Y_j at the bins and nothing elsewhere.
 
     c_j is 2, for the bin and its mirror image; 1 at the constant and at Nyquist, which are their own.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])[None, :, None, None]
+    >>> every = torch.arange(3)
+    >>> torch.allclose(to_time(to_modes(x, every), every, L=4), x)  # with all its bins a series is itself again
+    True
     """
     re, im = Y
     cos, sin = waves(L, bins, re.dtype)

@@ -17,6 +17,7 @@ from tsattn_mini.blocks import Decoder, DecoderLayer, EncoderLayer, Transformer,
 from tsattn_mini.embedding import finite_rows
 from tsattn_mini.nonstationary import destationarize, stationarize
 from tsattn_mini.trace import meaning, scope, step
+from tsattn_mini.zoo.fourier import check_seed
 from tsattn_mini.zoo.prob_sparse import ProbSparse, prob_sparse, sample_keys, sample_size, sparsity
 
 __all__ = ["Distilling", "Informer", "ProbSparse", "prob_sparse", "sample_keys", "sample_size", "sparsity"]
@@ -31,10 +32,14 @@ class Distilling(nn.Module):
         M: model width.
         released_padding: the circle is closed with two steps on each side instead of one, so that both ends are read
             twice and one step more comes out: 12 → 7 instead of 6.
+
+    >>> Distilling(M=4).eval()(torch.zeros(1, 96, 4)).shape
+    torch.Size([1, 48, 4])
     """
 
     def __init__(self, M: int, *, released_padding: bool = False) -> None:
         super().__init__()
+        checks.counts(M=M)
         self.padding = 2 if released_padding else 1
         self.conv, self.norm = nn.Conv1d(M, M, kernel_size=3), nn.BatchNorm1d(M)
 
@@ -43,7 +48,12 @@ class Distilling(nn.Module):
         return (L + 2 * self.padding - 3) // 2 + 1
 
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B S M"]:
-        checks.shapes(x=(x, f"B L {self.conv.in_channels}"))
+        """Half as many positions, each the strongest of its neighbours; see the class.
+
+        Raises:
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite.
+        """
+        checks.real(self.conv.weight.dtype, x=(x, f"B L {self.conv.in_channels}"))
         circle = torch.arange(-self.padding, x.shape[1] + self.padding, device=x.device) % x.shape[1]
         h = self.norm(self.conv(x[:, circle].mT)).mT
         h = step("conv", h, axes="B L M", eq="BN(Σ_j W_j x_{t+j} + b)",
@@ -62,6 +72,7 @@ class DistillingEncoder(nn.Module):
 
     @meaning("attend")
     def forward(self, x: Float[Tensor, "B L M"]) -> Float[Tensor, "B S M"]:
+        """The layers in turn, positions halved after each but the last."""
         for i, layer in enumerate(self.layers):
             with scope(f"enc{i}"):
                 x = layer(x)
@@ -91,6 +102,10 @@ class Informer(nn.Module):
         The others are those of `Transformer`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = Informer(24, 12, 6, V=3, M=8, H=2, d_ff=8)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, label_len: int, pred_len: int, V: int, M: int = 512, H: int = 8,
@@ -101,6 +116,7 @@ class Informer(nn.Module):
                  released_padding: bool = False, released_cross: bool = False, released_start: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers)
+        check_seed(seed)
         self.normalise, self.released_start = normalise, released_start
         generator = torch.Generator().manual_seed(seed)
         switches = {"released_view": released_view, "released_squeeze": released_squeeze,

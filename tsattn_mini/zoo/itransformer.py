@@ -24,12 +24,16 @@ class InvertedEmbedding(nn.Module):
     is known by its numbers alone.
 
     Args:
-        T: length of a column; M: model width.
+        T: length of a column; M: model width; called: what the model that reads the marks calls them.
+
+    >>> InvertedEmbedding(T=24, M=8)(torch.zeros(1, 24, 3)).shape  # a token a variable
+    torch.Size([1, 3, 8])
     """
 
-    def __init__(self, T: int, M: int) -> None:
+    def __init__(self, T: int, M: int, called: str = "marks") -> None:
         super().__init__()
-        self.T, self.value = T, nn.Linear(T, M)
+        checks.counts(T=T, M=M)
+        self.T, self.value, self.called = T, nn.Linear(T, M), called
 
     @meaning("embed")
     def forward(self, x: Float[Tensor, "B T V"],
@@ -37,16 +41,22 @@ class InvertedEmbedding(nn.Module):
         """N = V + K tokens.
 
         Raises:
-            ValueError: columns of another length, or entries that are not finite (row and column are named).
+            ValueError: columns of another length, entries that are not finite (row and column are named), or marks so
+                large that no norm can be taken of their tokens.
         """
         checks.shapes(x=(x, f"B {self.T} V"), marks=(marks, f"B {self.T} K"))
+        checks.required(x=x)
+        checks.floating(self.value.weight.dtype, x=x)
         finite_rows(x=x, marks=marks)
         count = "V" if marks is None else "V+K"
         rows = x if marks is None else torch.cat([x, marks.to(x.dtype)], dim=-1)
         rows = step("columns", rows.mT, axes=f"B {count} T", eq="xᵀ" if marks is None else "[x ; marks]ᵀ",
                     note="The table turned on its side: a row is one column's past.")
-        return step("tokens", self.value(rows), axes=f"B {count} M", eq="W_e xᵀ + b_e",
-                    note="One token per column, made by one matrix for all.")
+        tokens = step("tokens", self.value(rows), axes=f"B {count} M", eq="W_e xᵀ + b_e",
+                      note="One token per column, made by one matrix for all.")
+        if marks is not None and not torch.compiler.is_compiling():
+            checks.squares(self.called, tokens[:, x.shape[-1]:])
+        return tokens
 
 
 class ITransformer(nn.Module):
@@ -64,6 +74,10 @@ class ITransformer(nn.Module):
         released_statistics: statistics as in the released code, see `normalise`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = ITransformer(24, 6, V=3, M=8, H=2, d_ff=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -71,11 +85,12 @@ class ITransformer(nn.Module):
                  released_statistics: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
         self.seq_len, self.pred_len, self.V, self.marks = seq_len, pred_len, V, marks
         self.released_statistics = released_statistics
         layers = [EncoderLayer(AttentionLayer(scaled_dot_product, M, H), M, d_ff, activation) for _ in range(e_layers)]
-        self.embedding = InvertedEmbedding(seq_len, M)
+        self.embedding = InvertedEmbedding(seq_len, M, called="x_mark_enc")
         self.encoder = Encoder(layers, nn.LayerNorm(M))
         self.projection = nn.Linear(M, pred_len)
 
@@ -116,6 +131,10 @@ def normalise(x: Float[Tensor, "B T V"], released_statistics: bool = False
 
     Raises:
         ValueError: as `stationarize`.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0])[None, :, None]
+    >>> normalise(x)[0].flatten()
+    tensor([-1.2247,  0.0000,  1.2247])
     """
     if not released_statistics:
         return stationarize(x)

@@ -20,18 +20,27 @@ def sample_size(factor: int, n: int) -> int:
     """c ⌈ln n⌉, at least 1, at most n: how many of n keys a query samples, and how many of n queries are chosen.
 
     At n = 1 the formula alone gives 0, and the largest of no scores is undefined.
+
+    Raises:
+        ValueError: a factor or a number of keys below 1.
+
+    >>> sample_size(5, 96), sample_size(5, 10)  # 5 ⌈ln 96⌉, and all of them
+    (25, 10)
     """
-    for name, value in {"factor": factor, "n": n}.items():
-        if value < 1:
-            raise ValueError(f"{name}: expected at least 1, got {value}")
+    checks.counts(factor=factor, n=n)
     return max(1, min(factor * ceil(log(n)), n))
 
 
 def sample_keys(L: int, S: int, U: int, generator: torch.Generator | None = None) -> Int[Tensor, "L U"]:
-    """For each of L queries U of the S keys, drawn with replacement; one draw serves all windows and heads."""
-    for name, value in {"L": L, "S": S, "U": U}.items():
-        if value < 1:
-            raise ValueError(f"{name}: expected at least 1, got {value}")
+    """For each of L queries U of the S keys, drawn with replacement; one draw serves all windows and heads.
+
+    Raises:
+        ValueError: a number below 1.
+
+    >>> sample_keys(L=4, S=9, U=3).shape
+    torch.Size([4, 3])
+    """
+    checks.counts(L=L, S=S, U=U)
     return torch.randint(S, (L, U), generator=generator)
 
 
@@ -42,6 +51,12 @@ def sparsity(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], index_sam
 
     Sampled keys that `mask` hides do not count; a query that sampled none it may see gets M = -∞. The switches are
     those of `prob_sparse`.
+
+    >>> q = torch.tensor([0.0, 1.0])[None, :, None, None]
+    >>> k = torch.tensor([1.0, 2.0, 6.0])[None, :, None, None]
+    >>> every = torch.arange(3).expand(2, 3)
+    >>> sparsity(q, k, every).flatten().tolist()  # the lazy query 0; the other 6 - 3
+    [0.0, 3.0]
     """
     keys = k.transpose(1, 2).index_select(2, index_sample.flatten()).unflatten(2, index_sample.shape)
     QK_sample = step("QK_sample", einsum("bhle,bhlue->bhlu", q.transpose(1, 2), keys), axes="B H L U",
@@ -61,6 +76,10 @@ def lazy_values(v: Float[Tensor, "B S H W"], L: int, mask: Bool[Tensor, "L S"] |
     """What a query takes home that was not chosen: the mean of the values it may see, as equal weights would give.
 
     Under a causal mask that is a running mean; `released_sum` leaves the division out.
+
+    >>> v = torch.tensor([1.0, 3.0, 8.0])[None, :, None, None]
+    >>> lazy_values(v, 2).flatten().tolist()  # everybody's mean
+    [4.0, 4.0]
     """
     values = v.transpose(1, 2)
     if mask is None:
@@ -77,6 +96,10 @@ def view_without_transpose(context: Float[Tensor, "B H L W"]) -> Float[Tensor, "
     """The released mistake: heads come first in memory, and are read as if time did.
 
     Row l of the result holds rows l H … l H + H - 1 of the heads laid end to end: other times, other heads.
+
+    >>> heads_first = torch.tensor([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]])[None, :, :, None]
+    >>> view_without_transpose(heads_first)[0, :, :, 0].tolist()  # should be [0, 10], [1, 11], [2, 12]
+    [[0.0, 1.0], [2.0, 10.0], [11.0, 12.0]]
     """
     B, H, L, W = context.shape
     return context.reshape(B, L, H, W)
@@ -107,6 +130,8 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
     """
     checks.shapes(q=(q, "B L H E"), k=(k, "B S H E"), v=(v, "B S H W"), index_sample=(index_sample, "L U"),
                   mask=(mask, "L S"))
+    checks.required(q=q, k=k, v=v, index_sample=index_sample)
+    checks.floating(q=q, k=k, v=v)
     _check_choice(index_sample, u, mask, L=q.shape[1], S=k.shape[1])
     dtype = torch.promote_types(q.dtype, torch.float32)
     q, k, wide = q.to(dtype), k.to(dtype), v.to(dtype)
@@ -139,6 +164,7 @@ def prob_sparse(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Flo
 
 
 def _check_choice(index_sample: Tensor, u: int, mask: Tensor | None, L: int, S: int) -> None:
+    checks.counts(0, u=u)
     if not 1 <= u <= L:
         raise ValueError(f"u: expected 1 to L={L} chosen queries, got {u}")
     if torch.compiler.is_compiling():
@@ -178,4 +204,5 @@ class ProbSparse(nn.Module):
 
     def forward(self, q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
                 mask: Bool[Tensor, "L S"] | None = None) -> Float[Tensor, "B L H W"]:
+        """As `prob_sparse`, with the keys that were drawn when it was made."""
         return prob_sparse(q, k, v, self.index_sample, u=self.u, mask=mask, **self.released)

@@ -32,10 +32,15 @@ class PatchEmbedding(nn.Module):
             otherwise the oldest are left out, so that the last patch ends where the future begins.
     Raises:
         ValueError: a patch longer than the window, or shorter than one step.
+
+    >>> PatchEmbedding(T=24, p=8, M=4)(torch.zeros(1, 1, 24)).shape  # three patches and the global token
+    torch.Size([1, 1, 4, 4])
     """
 
     def __init__(self, T: int, p: int, M: int, N: int = 1, released_patches: bool = False) -> None:
         super().__init__()
+        checks.counts(T=T, M=M, N=N)
+        checks.counts(-1, patch_len=p)
         if not 1 <= p <= T:
             raise ValueError(f"patch_len: expected 1 <= patch_len <= seq_len={T}, got {p}")
         self.T, self.p, self.P, self.N = T, p, T // p, N
@@ -46,7 +51,7 @@ class PatchEmbedding(nn.Module):
     @meaning("embed")
     def forward(self, x: Float[Tensor, "B N T"]) -> Float[Tensor, "B N L M"]:
         """Raises ValueError for another number of targets or steps."""
-        checks.shapes(x=(x, f"B {self.N} {self.T}"))
+        checks.real(self.value.weight.dtype, x=(x, f"B {self.N} {self.T}"))
         cut = x[..., self.first:self.first + self.P * self.p].unflatten(-1, (self.P, self.p))
         cut = step("patches", cut, axes="B N P p", eq="x cut into P pieces",
                    note="Neighbours in time, taken together.")
@@ -106,6 +111,10 @@ class TimeXer(nn.Module):
         use_norm: False leaves the normalisation out.
     Raises:
         ValueError: sizes that do not fit, an unknown `features`, or "S" with more than one variable.
+
+    >>> net = TimeXer(24, 6, V=3, M=8, H=2, d_ff=8, patch_len=8, marks=0)
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -114,8 +123,9 @@ class TimeXer(nn.Module):
                  released_patches: bool = False, use_norm: bool = True) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         refuse_calendar(calendar)
-        if features not in FEATURES:
+        if not isinstance(features, str) or features not in FEATURES:
             raise ValueError(f"features: expected one of {list(FEATURES)}, got {features!r}")
         if features == "S" and V > 1:
             raise ValueError('V: expected 1 with features="S", which has no use for other columns; take "MS" to '
@@ -124,7 +134,7 @@ class TimeXer(nn.Module):
         self.features, self.released_statistics, self.use_norm = features, released_statistics, use_norm
         N = V if features == "M" else 1
         self.patch_embedding = PatchEmbedding(seq_len, patch_len, M, N, released_patches)
-        self.exogenous_embedding = InvertedEmbedding(seq_len, M)
+        self.exogenous_embedding = InvertedEmbedding(seq_len, M, called="x_mark_enc")
         self.layers = nn.ModuleList(TimeXerLayer(M, H, d_ff, activation) for _ in range(e_layers))
         self.norm = nn.LayerNorm(M)
         self.head = nn.Linear(M * (self.patch_embedding.P + 1), pred_len)
@@ -166,11 +176,19 @@ class TimeXer(nn.Module):
 
     def read_exogenous(self, x_norm: Float[Tensor, "B T V"],
                        marks: Shaped[Tensor, "B T K"] | None) -> Float[Tensor, "B S M"] | None:
-        """The tokens that global tokens may ask: exogenous columns, then marks; None if there are neither."""
+        """The tokens that global tokens may ask: exogenous columns, then marks; None if there are neither.
+
+        Raises:
+            ValueError: marks so large that no norm can be taken of their tokens.
+        """
         columns = x_norm if self.features == "M" else x_norm[..., :-1]
-        if not columns.shape[-1]:
-            columns, marks = marks, None
-        if columns is None:
+        if columns.shape[-1]:
+            with scope("exogenous_embedding"):
+                return self.exogenous_embedding(columns.to(x_norm.dtype), marks)
+        if marks is None:
             return None
+        checks.overflow("x_mark_enc", marks.to(x_norm.dtype))
         with scope("exogenous_embedding"):
-            return self.exogenous_embedding(columns.to(x_norm.dtype), marks)
+            exogenous = self.exogenous_embedding(marks.to(x_norm.dtype))
+        checks.squares("x_mark_enc", exogenous)
+        return exogenous

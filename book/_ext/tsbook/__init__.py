@@ -1,6 +1,7 @@
-"""The Sphinx side of the book: lessons run and planned as talks, claims listed, questions gathered, words explained."""
+"""The Sphinx side of the book: lessons run and planned as talks, claims, questions, words and functions gathered."""
 
 from tsbook import (
+    api,
     assets,
     cards,
     claims,
@@ -8,8 +9,10 @@ from tsbook import (
     glossary,
     graphs,
     handouts,
+    hard_questions,
     marking,
     notes,
+    policy,
     self_test,
     symbols,
     talk,
@@ -17,11 +20,11 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, talk, notes, claims, self_test, cards, glossary, symbols, marking, talks, handouts, theme, graphs,
-         assets)
+PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks,
+         handouts, theme, graphs, assets, policy)
 
 
 def setup(app):
     for part in PARTS:
         part.setup(app)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 AT_ONCE = 2
-CELL_SECONDS = 900
+CELL_SECONDS = 900  # the largest explorer needs minutes on a busy machine
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 # Runs in the kernel before the first cell: from then on every file that is opened leaves its path.

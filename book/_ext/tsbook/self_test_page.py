@@ -16,7 +16,6 @@ def page(groups, say):
     folds = "".join(fold(*group, say) for group in groups)
     every = [one for _, _, questions in groups for one in questions]
     return (f"<div class='ts-self-test tex2jax_ignore mathjax_ignore' data-self-test>"
-            f"<noscript><style>.ts-live{{display:none!important}}</style></noscript>"
             f"{paper_head(say)}{desk(groups, every, say)}{folds}</div>")
 
 
@@ -35,7 +34,7 @@ def item(one, number, address):
     return (f"<div class='ts-asked' data-state='open'><p class='ts-asked-at'><b>{number}</b>"
             f"<a href='{address}#{escape(one.anchor)}'>{escape(one.section)}</a>"
             f"<span class='ts-state' data-says></span></p>{one.html}"
-            f"<div class='ts-key'></div><div class='ts-lines-to-write'>{lines}</div></div>")
+            f"<div class='ts-key' hidden></div><div class='ts-lines-to-write'>{lines}</div></div>")
 
 
 def desk(groups, every, say):
@@ -97,7 +96,7 @@ def select(name, options, say):
 
 def paper_head(say):
     """The first line of the printed sheet."""
-    return (f"<p class='ts-paper-head' aria-hidden='true'><span>{escape(say['sheetName'])}<i></i></span>"
+    return (f"<p class='ts-paper-head' hidden><span>{escape(say['sheetName'])}<i></i></span>"
             f"<span>{escape(say['sheetDate'])}<i></i></span></p>")
 
 

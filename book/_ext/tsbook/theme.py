@@ -3,6 +3,7 @@
 The templates in book/_templates and the settings in _config.yml do most of it; this module does the rest.
 """
 
+import re
 from pathlib import Path
 
 REDIRECT = """<!doctype html>
@@ -17,6 +18,9 @@ REDIRECT = """<!doctype html>
 </html>
 """
 MISNAMED = ' aria-label="Toggle hidden content"'
+FOLD = re.compile(r'<p class="collapsed (admonition-title)">(.*?)</p>\s*<p class="expanded \1">.*?</p>')
+NO_HEADING = re.compile(r"<th[^>]*>(?:<p></p>)?</th>")
+PARENT = re.compile(r"(<a [^>]*>([^<]*)</a>\s*<details[^>]*>\s*)<summary>")
 CHATTY = ("_static/scripts/pydata-sphinx-theme.js", "_static/scripts/sphinx-book-theme.js", "search.html")
 
 
@@ -27,9 +31,29 @@ def drop_inline_handlers(app, pagename, templatename, context, doctree):
 
 
 def name_folds_by_their_words(app, pagename, templatename, context, doctree):
-    """A folded cell says "Show code cell source"; another name for listeners would hide these words from them."""
+    """A folded cell has one title, open or closed, and no other name for listeners than these words.
+
+    It comes with two titles, of which a style hides one, in paragraphs, which HTML does not allow inside a summary.
+    """
     if "body" in context:
-        context["body"] = context["body"].replace(MISNAMED, "")
+        context["body"] = FOLD.sub(r'<span class="\1">\2</span>', context["body"].replace(MISNAMED, ""))
+
+
+def leave_corners_empty(app, pagename, templatename, context, doctree):
+    """The empty corner of a table heads nothing, so it is a cell: a heading without words is read out as one."""
+    if "body" in context:
+        context["body"] = NO_HEADING.sub("<td></td>", context["body"])
+
+
+def name_branches(app, pagename, templatename, context, doctree):
+    """The arrow that opens a branch of the contents says which; alone it has no name."""
+    plain = context.get("generate_toctree_html")
+
+    def named(*kinds, **options):
+        return PARENT.sub(r'\1<summary aria-label="\2">', str(plain(*kinds, **options)))
+
+    if plain:
+        context["generate_toctree_html"] = named
 
 
 def write_front_door(app, exception):
@@ -54,5 +78,7 @@ def setup(app):
     # Late: after the theme has filled in its buttons, after sphinx_external_toc has written its redirect.
     app.connect("html-page-context", drop_inline_handlers, priority=900)
     app.connect("html-page-context", name_folds_by_their_words)
+    app.connect("html-page-context", leave_corners_empty)
+    app.connect("html-page-context", name_branches, priority=900)
     app.connect("build-finished", write_front_door, priority=900)
     app.connect("build-finished", hush_theme_scripts, priority=900)

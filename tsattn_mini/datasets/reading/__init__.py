@@ -12,7 +12,7 @@ from tsattn_mini.datasets.reading import columns as choose
 from tsattn_mini.datasets.reading import filling, grid, layout
 from tsattn_mini.datasets.reading.cells import Column, decimal_sign
 from tsattn_mini.datasets.reading.faults import count, fault, shown
-from tsattn_mini.datasets.reading.times import Times
+from tsattn_mini.datasets.reading.times import Times, parse
 from tsattn_mini.datasets.series import Series
 
 __all__ = ["read_csv"]
@@ -51,6 +51,7 @@ def read_csv(path: str | Path, *, target: str | None = None, date: str | Sequenc
         OSError: no such file, or a folder.
     """
     _check(path, sep, decimal, missing, encoding)
+    _check_format(date_format)
     if freq is not None:
         grid.asked(freq)
     found = layout.find(Path(path), "\t" if sep == "\\t" else sep, encoding)
@@ -86,6 +87,15 @@ def _check(path: str | Path, sep: str | None, decimal: str | None, missing: str,
         raise ValueError(f"encoding: expected one that Python knows, like 'gb18030', got {encoding!r}") from None
     if missing not in filling.RULES:
         raise ValueError(f"missing: expected one of {[*filling.RULES]}, got {missing!r}")
+
+
+def _check_format(date_format: str | None) -> None:
+    try:
+        if date_format:
+            parse(np.array([""], dtype=object), date_format)
+    except (ValueError, re.error):
+        raise ValueError("date_format: expected one that Python knows, like '%d/%m/%Y %H:%M', got "
+                         f"{date_format!r}") from None
 
 
 def _read(found: layout.Layout, times: list[int], places: list[int], decimal: str | None,

@@ -65,7 +65,7 @@ def decimal_sign(texts: dict[str, np.ndarray], rows: np.ndarray, file: str, sep:
 class Column:
     """The values of one column, gathered part by part; words become codes."""
 
-    def __init__(self, name: str, file: str):
+    def __init__(self, name: str, file: str) -> None:
         self.name, self.file = name, file
         self.parts: list[np.ndarray] = []
         self.words: dict[str, int] | None = None  # word -> order of appearance

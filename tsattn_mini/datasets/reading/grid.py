@@ -94,7 +94,8 @@ def asked(freq: str) -> pd.DateOffset:
     """
     try:
         offset = to_offset(freq)
-    except ValueError:
+        _ = pd.Timestamp("2000-01-01").as_unit("us") + 100 * offset  # or no axis can be counted off
+    except (ValueError, OverflowError):
         offset = None
     if offset is None or offset.n < 1:
         raise ValueError("freq: expected a step that pandas knows, like '15min', 'h', 'D', 'B', 'W-MON', 'MS' or "

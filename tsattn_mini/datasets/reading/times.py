@@ -61,14 +61,19 @@ class Times:
         ValueError: a cell without a time or of another form, offsets in some rows only, two readings left.
     """
 
-    def __init__(self, name: str, file: str, form: str | None):
+    def __init__(self, name: str, file: str, form: str | None) -> None:
         self.name, self.file = name, file
         self.alive: dict[str, list] = {form: []} if form else {}
         self.offsets: list[np.ndarray] = []
         self.first: str | None = None
 
     def add(self, texts: np.ndarray, rows: np.ndarray) -> None:
-        """Read the cells of these rows; a format that does not fit one of them is given up."""
+        """Read the cells of these rows; a format that does not fit one of them is given up.
+
+        Raises:
+            ValueError: cells that no format reads, or an offset from UTC in some rows only; it names file,
+                row and column.
+        """
         texts = np.array([text.strip() for text in texts], dtype=object)
         if not self.first:
             self.first = texts[0]
@@ -93,7 +98,11 @@ class Times:
                                    "offset from UTC in every row or in none", int(rows[at]), self.name)
 
     def finish(self) -> tuple[pd.DatetimeIndex, list[str]]:
-        """The times without an offset, and what is to be told about them."""
+        """The times without an offset, and what is to be told about them.
+
+        Raises:
+            ValueError: dates that can be read in two ways.
+        """
         read = {form: parts[0].append(parts[1:]) for form, parts in self.alive.items()}
         (form, index), *others = read.items()
         for other, second in others:

@@ -40,5 +40,9 @@ def choice(*, id: str, text: str, options: Mapping[str, Option], answer: str | C
 
     Raises:
         ValueError: when an argument cannot make a question; names it, what was expected and what came.
+
+    >>> options = {"two": Option("2", "Yes."), "three": Option("3", "Count again.")}
+    >>> choice(id="01-sum", text="1 + 1?", answer=lambda: "two", options=options).answer()
+    'two'
     """
     return ChoiceQuestion(id=id, text=text, options=options, key=answer, **about)

@@ -56,11 +56,11 @@ class MatchQuestion(Question):
         say = words("question")
         choices = f"<option value=''>{escape(say['choose'])}</option>" + "".join(
             f"<option value='{escape(key)}'>{plain(text)}</option>" for key, text in self.right.items())
-        rows = "".join(f"<label><span>{inline(item.text)}</span><select data-key='{escape(key)}' autocomplete='off'>"
-                       f"{choices}</select></label>" for key, item in self.left.items())
+        rows = "".join(f"<div><label><span>{inline(item.text)}</span><select data-key='{escape(key)}' "
+                       f"autocomplete='off'>{choices}</select></label></div>" for key, item in self.left.items())
         offers = "".join(f"<li>{inline(text)}</li>" for text in self.right.values())
         return (f"<div class='ts-q-match'>{rows}</div>"
-                f"<div class='ts-q-offers'>{escape(say['offers'])}<ul>{offers}</ul></div>")
+                f"<div class='ts-q-offers' hidden>{escape(say['offers'])}<ul>{offers}</ul></div>")
 
     def solution(self) -> str:
         return points((f"{item.text} → {self.right[self.answer()[key]]}", item.feedback)

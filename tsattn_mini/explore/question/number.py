@@ -127,6 +127,10 @@ def number(*, id: str, text: str, answer: Callable[..., float | Tensor], right: 
 
     Raises:
         ValueError: when an argument cannot make a question; names it, what was expected and what came.
+
+    >>> q = number(id="01-sum", text="1 + 1?", answer=lambda: 1.0 + 1.0, right="Yes.", wrong="Count again.")
+    >>> q.answer()
+    2.0
     """
     asked = {"text": text, "right": right, "wrong": wrong, "compute": answer, "slips": slips or {}, **about}
     if draws is not None:

@@ -31,8 +31,8 @@ class OptionsQuestion(Question):
 
     def controls(self) -> str:
         return "<div class='ts-q-options'>" + "".join(
-            f"<label><input {self.box.format(id=self.id, key=escape(key))}>"
-            f"<span>{inline(option.text)}</span></label>" for key, option in self.options.items()) + "</div>"
+            f"<div><label><input {self.box.format(id=self.id, key=escape(key))}>"
+            f"<span>{inline(option.text)}</span></label></div>" for key, option in self.options.items()) + "</div>"
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *(f"  {self.sign} {option.text}" for option in self.options.values())])

@@ -15,7 +15,7 @@ class SeveralQuestion(OptionsQuestion):
     """Every option that holds is to be ticked."""
 
     kind = "several"
-    box = "type='checkbox' value='{key}' autocomplete='off'"
+    box = "type='checkbox' value='{key}'"
     sign = "[ ]"
     keys: Collection[str] | Callable[[], Collection[str]]
 
@@ -43,5 +43,9 @@ def several(*, id: str, text: str, options: Mapping[str, Option],
 
     Raises:
         ValueError: when an argument cannot make a question; names it, what was expected and what came.
+
+    >>> options = {"two": Option("2", "Even."), "three": Option("3", "Odd.")}
+    >>> several(id="01-even", text="Which are even?", answer={"two"}, options=options).answer()
+    ['two']
     """
     return SeveralQuestion(id=id, text=text, options=options, keys=answer, **about)

@@ -12,6 +12,9 @@ class Show:
 
     Raises:
         ValueError: when there is no explorer, no state, or a preset beside inputs.
+
+    >>> Show("one-handle", tau=0.5).state
+    {'tau': 0.5}
     """
 
     def __init__(self, explorer: str, /, *, preset: str | None = None, **inputs: Any) -> None:

@@ -44,7 +44,7 @@ class WrittenQuestion(Question):
 
     def controls(self) -> str:
         say = {key: escape(text) for key, text in words("question").items()}
-        rubric = "".join(f"<label><input type='checkbox' autocomplete='off'><span>{inline(point)}</span></label>"
+        rubric = "".join(f"<div><label><input type='checkbox'><span>{inline(point)}</span></label></div>"
                          for point in self.rubric)
         links = ", ".join(f"<a href='#question-{part}'>{part[3:].replace('-', ' ')}</a>" for part in self.parts)
         parts = f"<p class='ts-q-parts'>{say['parts']} {links}</p>" if links else ""

@@ -24,6 +24,7 @@ export function compare(stage) {
       const before = pinned.values[picture.step.name];
       Object.assign(picture, { data: difference(plain[i].data, before), scale: plain[i].scale === "none" ? "none" : "signed", sign: true });
       picture.figure.dataset.diff = say.badge;
+      picture.figure.firstChild.after(badge());
     });
     tell(say.pinned);
   }
@@ -33,8 +34,13 @@ export function compare(stage) {
     pictures.forEach((picture, i) => {
       Object.assign(picture, plain[i], { sign: false });
       delete picture.figure.dataset.diff;
+      picture.figure.querySelector(".ts-badge").remove();
     });
     tell(say.unpinned);
+  }
+
+  function badge() {
+    return Object.assign(document.createElement("span"), { className: "ts-badge", textContent: say.badge });
   }
 
   // What a number is now, and what it was.

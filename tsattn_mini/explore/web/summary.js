@@ -19,7 +19,15 @@ function sentence({ step, size, i, before, after }, values, labels) {
   const say = words("explorer");
   if (size < 1e-6) return fill(say.stayed, { step: step.label });
   if (step.joined) return goesOn(step, i, values[step.name], labels);
-  return fill(say.changed, { step: step.label, at: place(i, step.dims), before: number(before), after: number(after) });
+  const [was, is] = told(before, after);
+  return fill(say.changed, { step: step.label, at: place(i, step.dims), before: was, after: is });
+}
+
+// Two numbers with as many digits as it takes to tell them apart.
+function told(...pair) {
+  const digits = [3, 4, 5, 6, 7].map((count) => (v) => Number(v).toPrecision(count));
+  const write = [number, ...digits].find((form) => form(pair[0]) !== form(pair[1])) ?? number;
+  return pair.map(write);
 }
 
 // The entry that moved most, as a share of the largest number.

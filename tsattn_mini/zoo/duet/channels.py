@@ -27,12 +27,13 @@ class ChannelMask(nn.Module):
         T: steps of a window.
         sharpened: the released draw, which keeps a link with probability p² / (p² + (1 - p)²).
         keep_self: a variable always sees itself. In the released code that link is drawn like the others.
+    Raises:
+        ValueError: no step to transform.
     """
 
     def __init__(self, T: int, *, sharpened: bool = False, keep_self: bool = True) -> None:
         super().__init__()
-        if T < 1:
-            raise ValueError(f"T: expected at least 1 step, got {T}")
+        checks.counts(T=T)
         self.T, self.sharpened, self.keep_self = T, sharpened, keep_self
         self.A = nn.Parameter(torch.randn(T // 2 + 1, T // 2 + 1))
 
@@ -73,7 +74,11 @@ class ChannelMask(nn.Module):
                     note="Relative to the nearest other variable, which therefore always gets 0.99.")
 
     def links(self, p: Float[Tensor, "B V V"], u: Float[Tensor, "B V V"] | None = None) -> Float[Tensor, "B V V"]:
-        """From probabilities to links; the gradient flows as if a link were the smooth value behind it."""
+        """From probabilities to links; the gradient flows as if a link were the smooth value behind it.
+
+        Raises:
+            ValueError: draws `u` that are not finite or not between 0 and 1.
+        """
         chance = p.square() / (p.square() + (1 - p).square()) if self.sharpened else p
         chance = step("chance", chance, axes="B V V", eq="p² / (p² + (1 - p)²)" if self.sharpened else "p",
                       note="How often the link is kept.")
@@ -82,7 +87,7 @@ class ChannelMask(nn.Module):
         else:
             checks.finite(u=u)
             if not torch.compiler.is_compiling() and not bool(((u >= 0) & (u <= 1)).all()):
-                raise ValueError(f"u: expected numbers from 0 to 1, got {float(u.min())} to {float(u.max())}")
+                raise ValueError(f"u: expected numbers from 0 to 1, got {u.min().item()} to {u.max().item()}")
             inside = u.clamp(1e-6, 1 - 1e-6)
             hard, smooth = u <= chance, torch.sigmoid(torch.logit(chance, 1e-6) + torch.log((1 - inside) / inside))
         if self.keep_self:
@@ -111,7 +116,7 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
     checks.finite(q=q, k=k, v=v, keep=keep)
     dtype = torch.promote_types(q.dtype, torch.float32)
     if not torch.compiler.is_compiling() and not bool(((keep >= 0) & (keep <= 1)).all()):
-        raise ValueError(f"keep: expected numbers from 0 to 1, got {float(keep.min())} to {float(keep.max())}")
+        raise ValueError(f"keep: expected numbers from 0 to 1, got {keep.min().item()} to {keep.max().item()}")
     keep, root = keep[:, None].to(dtype), q.shape[-1] ** 0.5
     QK = step("QK", einsum("blhe,bshe->bhls", q.to(dtype), by_head(k.to(dtype))), axes="B H L S", eq="Q Kᵀ",
               note="Every variable meets every variable.")

@@ -22,12 +22,21 @@ class RevIN(nn.Module):
 
     def __init__(self, V: int, detach: bool = False) -> None:
         super().__init__()
+        checks.counts(V=V)
         self.weight, self.bias = nn.Parameter(torch.ones(V)), nn.Parameter(torch.zeros(V))
         self.detach = detach
 
     @meaning("save statistics")
     def forward(self, x: Float[Tensor, "B T V"]
                 ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"]]:
+        """x' ⊙ w + b, and the μ and σ that were taken away.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what `stationarize` refuses.
+        """
+        checks.shapes(x=(x, f"B T {len(self.weight)}"))
+        checks.required(x=x)
+        checks.floating(self.weight.dtype, x=x)
         x_norm, mu, sigma = stationarize(x, self.detach)
         x_affine = step("x_affine", x_norm * self.weight + self.bias, axes="B T V", eq="x' ⊙ w + b",
                         note="What the extractors see: no level and no scale but the learned ones.")
@@ -36,6 +45,7 @@ class RevIN(nn.Module):
     @meaning("restore")
     def restore(self, y: Float[Tensor, "B F V"], mu: Float[Tensor, "B 1 V"],
                 sigma: Float[Tensor, "B 1 V"]) -> Float[Tensor, "B F V"]:
+        """The way back: (y - b) / w ⊙ σ + μ; a w near 0 counts as `LEAST_WEIGHT`."""
         weight = torch.where(self.weight.abs() < LEAST_WEIGHT, LEAST_WEIGHT, self.weight)
         y_plain = step("y_plain", (y - self.bias) / weight, axes="B L V", eq="(y - b) / w",
                        note="The learned pair is taken off again.")
@@ -43,13 +53,19 @@ class RevIN(nn.Module):
 
 
 class PatternExtractor(nn.Module):
-    """One expert: W_s seasonal + b_s + W_t trend + b_t, from T steps to M numbers."""
+    """One expert: W_s seasonal + b_s + W_t trend + b_t, from T steps to M numbers.
+
+    >>> net = PatternExtractor(T=24, M=8)
+    >>> net(torch.zeros(1, 3, 24), torch.zeros(1, 3, 24)).shape
+    torch.Size([1, 3, 8])
+    """
 
     def __init__(self, T: int, M: int) -> None:
         super().__init__()
         self.seasonal, self.trend = nn.Linear(T, M), nn.Linear(T, M)
 
     def forward(self, seasonal: Float[Tensor, "B V T"], trend: Float[Tensor, "B V T"]) -> Float[Tensor, "B V M"]:
+        """W_s seasonal + W_t trend + b, every variable by itself."""
         return self.seasonal(seasonal) + self.trend(trend)
 
 
@@ -69,6 +85,7 @@ class TemporalClusters(nn.Module):
                  per_variable: bool = True, detach: bool = False, **switches: bool | float) -> None:
         super().__init__()
         check_kernel(kernel)
+        checks.counts(M=M)
         self.router = Router(T, N, k, hidden, **switches)
         self.experts = nn.ModuleList(PatternExtractor(T, M) for _ in range(N))
         self.revin = RevIN(V, detach)
@@ -81,7 +98,11 @@ class TemporalClusters(nn.Module):
     def forward(self, x: Float[Tensor, "B T V"], noise: Float[Tensor, "B R N"] | None = None
                 ) -> tuple[Float[Tensor, "B V M"], Float[Tensor, "B 1 V"], Float[Tensor, "B 1 V"],
                            Float[Tensor, ""]]:
-        """Features, μ, σ and the router's balance. `noise` goes to the router, a row for each of its windows."""
+        """Features, μ, σ and the router's balance. `noise` goes to the router, a row for each of its windows.
+
+        Raises:
+            ValueError: shapes or dtypes that do not fit, and what the router refuses.
+        """
         checks.required(x=x)
         checks.floating(self.revin.weight.dtype, x=x)
         checks.shapes(x=(x, f"B {self.router.T} {len(self.revin.weight)}"))
@@ -92,6 +113,7 @@ class TemporalClusters(nn.Module):
 
     @meaning("extract")
     def extract(self, x: Float[Tensor, "B T V"], gates: Float[Tensor, "B R N"]) -> Float[Tensor, "B V M"]:
+        """What the chosen experts say, weighted by their gates: one row for every variable."""
         seasonal, trend = series_decomp(x, self.kernel, "B T V")
         answers = torch.stack([expert(seasonal.mT, trend.mT) for expert in self.experts], dim=2)
         answers = step("answers", answers, axes="B V N M", eq="W_s seasonal + W_t trend + b",

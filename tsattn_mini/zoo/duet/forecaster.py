@@ -28,6 +28,7 @@ class Draws(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.int64))
 
     def forward(self, *shape: int, like: Tensor) -> Tensor:
+        """The next uniform numbers between 0 and 1 of `shape`, on the device of `like`; each call goes on counting."""
         generator = torch.Generator().manual_seed(int(self.seed) * 2**31 + int(self.count))
         self.count += 1
         u = torch.rand(shape, generator=generator, dtype=torch.float64)
@@ -52,6 +53,10 @@ class DUET(nn.Module):
         sharpened, keep_self: see `ChannelMask`; mix_in_eval, one_scale, eps: see `Router`.
     Raises:
         ValueError: sizes that do not fit.
+
+    >>> net = DUET(24, 6, V=3, M=8, H=2, d_ff=8).eval()
+    >>> net(torch.zeros(1, 24, 3)).shape
+    torch.Size([1, 6, 3])
     """
 
     def __init__(self, seq_len: int, pred_len: int, V: int, M: int = 512, H: int = 8, d_ff: int = 2048,
@@ -61,6 +66,7 @@ class DUET(nn.Module):
                  keep_self: bool = True, **router: Any) -> None:
         super().__init__()
         check_sizes(seq_len, 0, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers)
+        checks.counts(0, marks=marks)
         if calendar not in (None, "fixed", "learned"):
             raise ValueError(f"calendar: expected None, 'fixed' or 'learned', got {calendar!r}")
         self.seq_len, self.V, self.marks, self.sample_in_eval = seq_len, V, marks, sample_in_eval
@@ -93,7 +99,11 @@ class DUET(nn.Module):
     def forecast_and_balance(self, x_enc: Tensor, x_mark_enc: Tensor | None = None, x_dec: Tensor | None = None,
                              x_mark_dec: Tensor | None = None, *, router_noise: Tensor | None = None,
                              u: Tensor | None = None) -> tuple[Float[Tensor, "B F V"], Float[Tensor, ""]]:
-        """As `forward`, and beside it the router's balance, which training adds to the error."""
+        """As `forward`, and beside it the router's balance, which training adds to the error.
+
+        Raises:
+            ValueError: as `forward`.
+        """
         checks.required(x_enc=x_enc)
         checks.floating(self.head.weight.dtype, x_enc=x_enc)
         rows = next((t.shape[1] for t in (x_dec, x_mark_dec) if isinstance(t, Tensor) and t.ndim == 3), 1)
@@ -111,8 +121,9 @@ class DUET(nn.Module):
             y = self.clusters.revin.restore(y.mT, mu, sigma)
             return step("forecast", y, axes="B F V", note="In the units of the window."), balance
 
-    def noise(self, x: Float[Tensor, "B T V"], router_noise: Tensor | None,
-              u: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    def noise(self, x: Float[Tensor, "B T V"], router_noise: Float[Tensor, "B R N"] | None,
+              u: Float[Tensor, "B V V"] | None
+              ) -> tuple[Float[Tensor, "B R N"] | None, Float[Tensor, "B V V"] | None]:
         """What was passed, or what this mode draws in its place."""
         B, _, V = x.shape
         if router_noise is None and self.training:

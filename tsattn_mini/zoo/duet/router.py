@@ -23,12 +23,17 @@ class Scores(nn.Module):
         self.up, self.down = nn.Linear(T, hidden, bias=False), nn.Linear(hidden, N, bias=False)
 
     def forward(self, x: Float[Tensor, "B V T"]) -> Float[Tensor, "B V N"]:
+        """W₂ relu(W₁ x): a score for each of N experts."""
         hidden = F.relu(F.linear(x, self.up.weight.to(x.dtype)))
         return F.linear(hidden, self.down.weight.to(x.dtype))
 
 
 def first(scores: Float[Tensor, "*rows N"], k: int) -> Bool[Tensor, "*rows N"]:
-    """True for the `k` largest of every row. Of equal scores the one further left comes first."""
+    """True for the `k` largest of every row. Of equal scores the one further left comes first.
+
+    >>> first(torch.tensor([3.0, 1.0, 3.0, 2.0]), k=2).int().tolist()
+    [1, 0, 1, 0]
+    """
     N = scores.shape[-1]
     ahead = scores[..., None, :] > scores[..., :, None]
     level = scores[..., None, :] == scores[..., :, None]
@@ -37,7 +42,11 @@ def first(scores: Float[Tensor, "*rows N"], k: int) -> Bool[Tensor, "*rows N"]:
 
 
 def squared_variation(x: Shaped[Tensor, " N"]) -> Float[Tensor, ""]:
-    """Variance over squared mean: 0 if all experts get the same. The variance is the unbiased one; one expert has 0."""
+    """Variance over squared mean: 0 if all experts get the same. The variance is the unbiased one; one expert has 0.
+
+    >>> squared_variation(torch.ones(4)).item(), squared_variation(torch.tensor([4.0, 0.0, 0.0, 0.0])).item()
+    (0.0, 4.0)
+    """
     x = x if x.is_floating_point() else x.to(torch.float32)
     return x.var() / (x.mean().square() + 1e-10) if len(x) > 1 else x.sum() * 0
 
@@ -58,9 +67,8 @@ class Router(nn.Module):
     def __init__(self, T: int, N: int, k: int, hidden: int = 256, *, mix_in_eval: bool = True,
                  one_scale: bool = True, eps: float = 0.0) -> None:
         super().__init__()
-        for name, size in {"T": T, "N": N, "hidden": hidden}.items():
-            if type(size) is not int or size < 1:
-                raise ValueError(f"{name}: expected at least 1, got {size!r}")
+        checks.counts(T=T, N=N, hidden=hidden)
+        checks.number(eps=eps)
         if type(k) is not int or not 1 <= k <= N:
             raise ValueError(f"k: expected 1 to N={N} experts, got {k!r}")
         if not 0 <= eps < 1:

@@ -25,16 +25,21 @@ export function keys(talk) {
     dispatchEvent(new Event("resize")); // and the slide is fitted anew
   });
 
-  // What Escape closes, the last opened first; with nothing open it leaves.
-  talk.open = [];
+  talk.open = new Set(); // what Escape closes, the last opened first; with nothing open it leaves
   talk.key("Escape", () => {
-    if (talk.open.length) talk.open.pop()();
+    if (talk.open.size) closeLast(talk.open);
     else if (deck.isPaused()) deck.togglePause();
     else if (deck.isOverview()) deck.toggleOverview(false);
     else talk.leave();
   });
 
   listen(talk, bound);
+}
+
+export function closeLast(open) {
+  const close = [...open].at(-1);
+  open.delete(close);
+  close();
 }
 
 // Keys that are pressed in this window: `bound` holds by name what each does.

@@ -31,8 +31,8 @@ export function laser(talk) {
     talk.laser = on;
     root.classList.toggle("ts-pointing", on);
     if (!on) dot.put(null);
-    talk.open = talk.open.filter((close) => close !== off);
-    if (on) talk.open.push(off);
+    if (on) talk.open.add(off);
+    else talk.open.delete(off);
     talk.changed?.();
   }
 

@@ -9,7 +9,7 @@ export function lens(talk) {
   let level = 0, at = null, now = { k: 1, x: 0, y: 0 };
 
   const close = () => {
-    talk.open = talk.open.filter((one) => one !== close);
+    talk.open.delete(close);
     level = 0;
     show({ k: 1, x: 0, y: 0 });
   };
@@ -25,7 +25,8 @@ export function lens(talk) {
     const [what, share, most] = FILLS[level] ?? [];
     const part = what && target?.closest?.(what);
     if (!part || !box.contains(part) || deck.isOverview()) return level ? close() : undefined;
-    talk.open = [...talk.open.filter((one) => one !== close), close];
+    talk.open.delete(close);
+    talk.open.add(close);
     level++;
     return show(view(part.getBoundingClientRect(), share, most));
   }

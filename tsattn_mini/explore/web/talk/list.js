@@ -17,11 +17,11 @@ export function list(talk) {
   talk.root.append(box);
 
   const close = () => box.close();
-  box.addEventListener("close", () => { talk.open = talk.open.filter((one) => one !== close); });
+  box.addEventListener("close", () => talk.open.delete(close));
   box.addEventListener("click", close);
   const toggle = () => {
     if (box.open) return close();
-    talk.open.push(close);
+    talk.open.add(close);
     return box.showModal();
   };
   talk.key("?", toggle);

@@ -4,7 +4,10 @@ const QUOTED = /^["“„«]/;
 export function noteTexts({ section }, say) {
   const parts = [...section.querySelector("aside.notes").children].map((part) => part.cloneNode(true));
   if (!parts.length) return [line("p", say.noNotes)];
-  for (const link of parts.flatMap((part) => [...part.querySelectorAll("a")])) link.target = "_blank"; // this window stays
+  for (const link of parts.flatMap((part) => [...part.querySelectorAll("a")])) {
+    link.target = "_blank"; // this window stays
+    if (link.getAttribute("href").startsWith("#")) link.search = ""; // the page, not one more view of the speaker
+  }
   const first = parts.findIndex(asked);
   if (first >= 0) parts.splice(first, 0, line("h3", say.asked));
   for (const part of parts) part.classList.toggle("ts-asked", asked(part));

@@ -27,8 +27,9 @@ export async function openTalk({ at, leave, place }) {
   const slides = readTalk();
   const root = document.createElement("div");
   root.className = "ts-talk";
-  root.innerHTML = '<main class="reveal"><div class="slides"></div></main>';
-  root.firstChild.ariaLabel = words("talk").label.replace("{title}", document.title);
+  root.innerHTML = '<main><div class="reveal"><div class="slides"></div></div></main>';
+  const stage = root.querySelector(".reveal"); // an application, which a `main` may not be
+  stage.ariaLabel = words("talk").label.replace("{title}", document.title);
   const ends = [];
   const talk = (root.talk = { root, slides, leave, place, onClose: (act) => ends.push(act) });
   const where = slideAt(slides, at);
@@ -36,7 +37,7 @@ export async function openTalk({ at, leave, place }) {
 
   document.documentElement.classList.add("ts-talking");
   document.body.append(root);
-  talk.deck = new Reveal(root.firstChild, SETTINGS);
+  talk.deck = new Reveal(stage, SETTINGS);
   await talk.deck.initialize();
   talk.deck.slide(where, 0, HIDDEN);
   for (const feature of FEATURES) feature(talk);

@@ -44,7 +44,7 @@ export function paper(talk) {
     staying = true;
     lay();
     leaves.prepend(choices());
-    talk.open.push(goBack);
+    talk.open.add(goBack);
   }
 
   function goBack() {

@@ -1,6 +1,6 @@
 // The speaker's view as a remote control of the window with the slides; without one it steps by itself.
 import { words } from "../words.js";
-import { listen } from "./keys.js";
+import { closeLast, listen } from "./keys.js";
 import { list } from "./list.js";
 import { steps } from "./slide.js";
 import { twins } from "./twins.js";
@@ -12,7 +12,7 @@ const SENT = ["PageDown", "ArrowRight", "ArrowDown", "n", "PageUp", "ArrowLeft",
 export function remote(talk) {
   const { root, slides, onClose } = talk;
   const say = words("talk"), id = crypto.getRandomValues(new Uint32Array(2)).join(" ");
-  const own = { Escape: () => (talk.open.length ? talk.open.pop()() : send("Escape")) };
+  const own = { Escape: () => (talk.open.size ? closeLast(talk.open) : send("Escape")) };
   let heard = Date.now();
 
   const hears = {
@@ -28,7 +28,7 @@ export function remote(talk) {
   const { know, others, tell } = windows({ hear: (what, value) => hears[what]?.(value), onClose });
   const both = twins(talk, tell);
   know(self.opener);
-  talk.open = [];
+  talk.open = new Set();
   talk.key = (name, act) => { own[name] = act; };
   talk.tellClock = (clock) => tell("clock", clock);
   talk.pointed = (at) => {

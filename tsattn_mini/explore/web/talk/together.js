@@ -21,7 +21,7 @@ export function together(talk) {
       share();
     },
     press({ key, shiftKey }) {
-      const closes = talk.open.length || deck.isPaused() || deck.isOverview();
+      const closes = talk.open.size || deck.isPaused() || deck.isOverview();
       if (!OWN.includes(key) && (key !== "Escape" || closes)) talk.press(key, { shiftKey });
     },
     clock(theirs) { clock = later(clock, theirs); },
@@ -63,10 +63,10 @@ export function together(talk) {
     note.append(say.blocked, " ", link);
     const close = () => note.remove();
     link.addEventListener("click", () => {
-      talk.open = talk.open.filter((one) => one !== close);
+      talk.open.delete(close);
       close();
     });
-    talk.open.push(close);
+    talk.open.add(close);
     root.append(note);
   }
 
