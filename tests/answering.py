@@ -1,5 +1,7 @@
 """The answers that a question knows words for, and the keys that give them on a page."""
 
+CHOSEN = "q => Object.fromEntries([...q.querySelectorAll('select')].map(({ dataset, value }) => [dataset.key, value]))"
+
 
 def answers(data):
     """Every answer that has words of its own, the right one last. `data` is what the page's script reads."""
@@ -47,7 +49,7 @@ def give(question, data, answer):
                 while line.evaluate("line => [...line.parentElement.children].indexOf(line)") > place:
                     line.locator("[data-move='-1']").press("ArrowUp")
         case "match":
-            for key, partner in answer.items():
+            for key, partner in answer.items() - question.evaluate(CHOSEN).items():
                 question.locator(f"select[data-key='{key}']").select_option(partner)
         case "written":
             question.get_by_role("textbox").fill("In my words.")

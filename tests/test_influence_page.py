@@ -137,7 +137,7 @@ def test_influences_in_a_lesson_are_those_of_its_torch_function(browser, served,
     else:
         marks = live.chosen(step, i)["marks"]
     first = {input["name"]: input["value"] for input in live.spec["inputs"]}
-    with made_by(lesson) as made:
+    with made_by(lesson, {id}) as made:
         for input in live.spec["inputs"]:
             if input["kind"] == "choice":
                 by = [chosen_by(made[id], first, input, option, step, i) for option in input["options"]]

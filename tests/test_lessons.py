@@ -5,8 +5,10 @@ import re
 from itertools import takewhile
 from pathlib import Path
 
+import nbformat
 import pytest
 from notes import EVERY
+from tsbook.store import clean
 
 from tsattn_mini.questions import all_questions
 
@@ -44,6 +46,13 @@ def test_stores_text_and_drawings_and_nothing_that_differs_between_machines(path
     assert stored <= {"text/plain", "text/html"}, "outputs other than text and drawings"
     assert not [c["id"] for c in cells(path, "code") if "execution" in c["metadata"]], again
     assert path.stat().st_size < 80 * 1024, "a stored lesson stays below 80 KiB: shorten tables, show fewer steps"
+
+
+def test_storing_a_run_again_writes_the_same_bytes(path):
+    text = path.read_text("utf8")
+    notebook = nbformat.reads(text, as_version=4)
+    clean(notebook)
+    assert nbformat.writes(notebook) + "\n" == text
 
 
 def test_outputs_hold_no_addresses_and_no_negative_zero(path):

@@ -28,7 +28,8 @@ RUN = """async (el, states) => {
 def lesson(request, browser, served):
     """A lesson's name, its page freshly opened, and by id the explorers its cells make."""
     name, problems = request.param, []
-    with made_by(name.removeprefix("lessons/").removesuffix(".html")) as made:
+    needed = {*specs(name), *SENT.get(name, ())}
+    with made_by(name.removeprefix("lessons/").removesuffix(".html"), needed) as made:
         context = browser.new_context()
         page = watched(context, served, problems)
         page.goto(served + name)

@@ -44,6 +44,9 @@ def slides(name):
     return plan(json.loads((ROOT / name.replace(".html", ".ipynb")).read_text("utf8")))
 
 
+from_the_disk = pytest.mark.parametrize("site", ["file"], indirect=True)
+
+
 def opened(visit, query, **context):
     page = visit(f"{KGC}?{query}", **context)
     page.wait_for_function(f"() => {READY}")
@@ -73,6 +76,7 @@ def test_a_talk_has_as_many_pages_as_slides(browser, served, name):
         assert not missing, (slide.id, text)
 
 
+@from_the_disk
 def test_an_explorer_is_printed_as_it_stands_and_lives_on(visit):
     page = opened(visit, "talk=1")
     count = len(slides(KGC))
@@ -110,6 +114,7 @@ def test_the_address_opens_the_pages_and_escape_leads_back_to_the_slides(visit):
     assert page.evaluate("location.search") == "?talk=3"
 
 
+@from_the_disk
 def test_paper_is_light_and_the_screen_stays_dark(visit):
     page = opened(visit, "talk=2", color_scheme="dark")
     theme = "document.documentElement.dataset.theme"
