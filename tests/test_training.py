@@ -117,6 +117,13 @@ def test_score_by_hand():
     assert score(torch.tensor([[[1.0], [2.0]]]), torch.tensor([[[3.0], [3.0]]])) == {"mse": 2.5, "mae": 1.5}
 
 
+def test_a_score_is_finite_or_refused():
+    far = torch.full((1, 1, 1), 3e38)
+    assert score(far, -far)["mae"] == pytest.approx(6e38)
+    with pytest.raises(ValueError, match="^forecast, future: expected numbers that stay within the range of float64"):
+        score(far.double() * 1e200, -far.double())
+
+
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(macro):
     first, again, other = (train(LastValue, macro, seed, epochs=2) for seed in (1, 1, 2))
     assert first.model.shift.tolist() == again.model.shift.tolist()

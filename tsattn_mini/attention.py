@@ -54,7 +54,8 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
         *, eq: str) -> Float[Tensor, "B L H W"]:
     """Softmax over the keys, then the weighted mean of the values. `eq` says how the logits were made.
 
-    A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
+    A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN. Raises ValueError for
+    values so near to the end of the number range that their mean rounds beyond it.
 
     >>> v = torch.tensor([1.0, 5.0])[None, :, None, None]
     >>> mix(torch.zeros(1, 1, 1, 2), v, eq="0").item()  # equal logits: the mean
@@ -71,7 +72,9 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
     if empty is not None and (torch.compiler.is_compiling() or bool(empty.any())):
         A = A.masked_fill(empty, 0.0)
     A = step("A", A, axes="B H L S", eq="softmax(logits)", note="Each row shares one unit of attention among the keys.")
-    return step("out", einsum("bhls,bshw->blhw", A, v), axes="B L H W", eq="A V",
+    out = einsum("bhls,bshw->blhw", A, v)
+    checks.overflow("v", out)
+    return step("out", out, axes="B L H W", eq="A V",
                 note="Each query takes home the mean of the values, weighted by its row of A.")
 
 

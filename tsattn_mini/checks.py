@@ -193,14 +193,16 @@ def overflow(names: str, *computed: Tensor) -> None:
                              "got an overflow")
 
 
-def squares(names: str, x: Tensor) -> None:
+def squares(names: str, x: Tensor, room: float = 1.0) -> None:
     """Check that a norm can be taken of what was computed from `names`: its squares, in float32 at least, add up.
+
+    `room` says how many times as large what the next layers make of `x` may become.
 
     Raises:
         ValueError: as `overflow`.
     """
     if not torch.compiler.is_compiling():
-        overflow(names, x.detach().to(torch.promote_types(x.dtype, torch.float32)).square().sum(-1))
+        overflow(names, (room * x.detach().to(torch.promote_types(x.dtype, torch.float32))).square().sum(-1))
 
 
 def dtype_name(dtype: torch.dtype) -> str:

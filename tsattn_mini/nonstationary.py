@@ -128,7 +128,9 @@ class Projector(nn.Module):
             a = F.linear(h, layer.weight.to(dtype), layer.bias.to(dtype))
             a = step(f"a{i}", a, axes=f"B P{i}", eq=f"W_{i} {f'h{i - 1}' if i > 1 else 'z'} + b_{i}")
             h = step(f"h{i}", torch.relu(a), axes=f"B P{i}", eq=f"relu(a{i})")
-        return F.linear(h, self.mlp[-1].weight.to(dtype))
+        out = F.linear(h, self.mlp[-1].weight.to(dtype))
+        checks.overflow("x, s", out)
+        return out
 
 
 def temperature(log_tau: Float[Tensor, "B 1"],

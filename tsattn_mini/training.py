@@ -238,7 +238,7 @@ def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> d
     """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
 
     Raises:
-        ValueError: shapes that do not fit, or entries that are not finite.
+        ValueError: shapes that do not fit, entries that are not finite, or an error whose square leaves float64.
 
     >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
     {'mse': 4.0, 'mae': 2.0}
@@ -248,8 +248,10 @@ def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> d
     checks.floating(forecast=forecast)
     checks.floating(future=future)
     checks.finite(forecast=forecast, future=future)
-    gap = (forecast - future).double()
-    return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
+    gap = forecast.double() - future.double()
+    mse, mae = gap.square().mean(), gap.abs().mean()
+    checks.overflow("forecast, future", mse, mae)
+    return {"mse": mse.item(), "mae": mae.item()}
 
 
 def progress(epochs: int, label: str) -> Iterator[int]:

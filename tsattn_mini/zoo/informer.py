@@ -51,11 +51,13 @@ class Distilling(nn.Module):
         """Half as many positions, each the strongest of its neighbours; see the class.
 
         Raises:
-            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite.
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite, or sums
+                that leave the number range.
         """
         checks.real(self.conv.weight.dtype, x=(x, f"B L {self.conv.in_channels}"))
         circle = torch.arange(-self.padding, x.shape[1] + self.padding, device=x.device) % x.shape[1]
         h = self.norm(self.conv(x[:, circle].mT)).mT
+        checks.overflow("x", h)
         h = step("conv", h, axes="B L M", eq="BN(Σ_j W_j x_{t+j} + b)",
                  note="Three neighbours at a time, in a circle; then every channel is normed.")
         pooled = nn.functional.max_pool1d(nn.functional.elu(h).mT, kernel_size=3, stride=2, padding=1).mT
