@@ -98,8 +98,8 @@ def test_a_structured_draw_of_any_size_is_a_draw_of_its_own_size(form):
     ({"alpha": torch.tensor([[1e30]])}, "alpha: expected shares between 0 and 1, got 1e+30 to 1e+30"),
     ({"size": torch.tensor(-1.0)}, "size: expected a length of at least 0, got -1"),
     ({"size": torch.tensor(1e-45)}, "Mz, eps, size: expected numbers that stay within the range of float32"),
-    ({"Mz": torch.full((1, 2), 3e38).cumsum(1) / 2, "form": "released"}, "Mz: expected numbers that stay"),
-    ({"eps": torch.tensor([[3e38, -3e38]]), "form": "released"}, "eps: expected numbers that stay"),
+    ({"Mz": torch.tensor([[3e38, -3e38]]), "form": "released"}, "Mz: expected numbers that stay"),
+    ({"eps": torch.tensor([[3e38, -3e38]]), "alpha": torch.zeros(1, 1), "form": "released"}, "eps: expected numbers"),
 ])
 def test_a_mix_that_is_no_number_or_no_mix_is_refused(spoilt, message):
     given = {"Mz": torch.tensor([[3.0, -4.0]]), "eps": torch.tensor([[1.0, 2.0]]), "alpha": torch.tensor([[0.5]]),

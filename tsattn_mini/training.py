@@ -155,13 +155,11 @@ def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int 
     processors, so weights after training agree between machines only roughly.
 
     Raises:
-        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from 0 to 2⁶⁴ - 1, a learning
-            rate that is not above 0, or what `build`, `loss` and `error` refuse.
+        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from -2⁶³ to 2⁶⁴ - 1, a
+            learning rate that is not above 0, or what `build`, `loss` and `error` refuse.
     """
     checks.counts(epochs=epochs, patience=patience, batch=batch)
-    checks.counts(0, seed=seed)
-    if seed >= 2**64:
-        raise ValueError(f"seed: expected at most 2**64 - 1, got {short(seed)}")
+    seed = checks.seeded(seed)
     checks.number(lr=lr)
     if lr <= 0:
         raise ValueError(f"lr: expected a number above 0, got {lr}")
