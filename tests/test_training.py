@@ -91,7 +91,8 @@ def test_columns_are_a_list_of_different_names(columns):
 @pytest.mark.bad_input
 @pytest.mark.parametrize("changes", [
     {"epochs": 0}, {"epochs": 1.5}, {"patience": 0}, {"patience": None}, {"batch": 0}, {"batch": 2.0},
-    {"seed": -2**63 - 1}, {"seed": 2**64}, {"seed": 0.5}, {"seed": True}, {"lr": 0.0}, {"lr": -1e-3}, {"lr": float("nan")}, {"lr": "0.1"}])
+    {"seed": -2**63 - 1}, {"seed": 2**64}, {"seed": 0.5}, {"seed": True},
+    {"lr": 0.0}, {"lr": -1e-3}, {"lr": float("nan")}, {"lr": "0.1"}])
 def test_how_to_train_is_checked_before_anything_is_built(macro, changes):
     def build():
         raise AssertionError("built")
