@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from tsattn_mini import record
-from tsattn_mini.attention import AttentionLayer, causal, scaled_dot_product
+from tsattn_mini.attention import AttentionLayer, causal, mix, scaled_dot_product
 from tsattn_mini.nonstationary import destationary_attention
 
 B, L, S, H, E, W = 2, 3, 5, 7, 11, 13
@@ -225,3 +225,24 @@ def test_heads_must_divide_the_width():
         AttentionLayer(scaled_dot_product, M=8, H=3)
     with pytest.raises(ValueError, match="L: expected at least 1, got 0"):
         causal(0)
+
+
+@pytest.mark.parametrize("L", [10**12, 10**400])
+def test_a_mask_that_no_memory_holds_is_refused(L):
+    with pytest.raises(ValueError, match=r"^L: expected at most 100000, got 1000"):
+        causal(L)
+
+
+def test_what_cannot_be_mixed_is_named():
+    logits, v = torch.zeros(1, 1, 2, 3), torch.ones(1, 3, 1, 1)
+    with pytest.raises(ValueError, match=r"^logits: expected a tensor, got NoneType$"):
+        mix(None, v, eq="0")
+    with pytest.raises(ValueError, match=r"^v: expected axes 'B S H W' with B=1, S=3, H=1, got shape"):
+        mix(logits, v[:, :2], eq="0")
+
+
+def test_values_whose_mean_rounds_beyond_the_number_range_are_refused_and_smaller_ones_averaged():
+    q, v = torch.zeros(1, 1, 1, 2), torch.full((1, 7, 1, 1), torch.finfo(torch.float32).max)
+    assert float(scaled_dot_product(q, torch.zeros(1, 7, 1, 2), 0.99 * v)) == pytest.approx(0.99 * float(v[0, 0]))
+    with pytest.raises(ValueError, match=r"^v: expected numbers that stay within the range of float32"):
+        mix(torch.full((1, 1, 1, 1), 0.0), v[:, :1] * torch.ones(1, 1, 1, 2) * torch.inf, eq="0")

@@ -1,14 +1,18 @@
 """A released state dict becomes our module bit by bit, or an error that names what is wrong with it."""
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 import released
 import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from tsattn_mini.official import load_checkpoint
+from tsattn_mini.official import load_checkpoint, settings
+
+GOLDEN = Path(__file__).parent / "golden"
 
 SIZES = {"label_len": 3, "pred_len": 5, "n_heads": 2}
 
@@ -185,3 +189,22 @@ def test_a_weight_that_is_not_finite_is_named(number):
     with pytest.raises(ValueError, match=rf"state dict: 'decoder\.projection\.bias': expected finite numbers, "
                                          rf"got {number} at index \(1,\)"):
         load_checkpoint(state, **SIZES)
+
+
+@pytest.mark.parametrize(("case", "switch", "on"), [
+    ("autoformer_forecast_long", "released_lags", True), ("duet_forecast", "mix_in_eval", False)])
+def test_switches_that_no_weight_tells_are_listed_until_they_are_given(case, switch, on):
+    state = {name[2:]: torch.from_numpy(a) for name, a in np.load(GOLDEN / f"{case}.npz").items() if name[:2] == "w/"}
+    listed = dict(row[:2] for row in settings(state).table.rows)
+    assert listed[switch] == str(not on)
+    given = {row[0]: row[2] for row in settings(state, **{switch: on}).table.rows}
+    assert given[switch] == "given"
+
+
+def test_tables_of_positions_are_no_weights():
+    state = {name[2:]: torch.from_numpy(a) for name, a in np.load(GOLDEN / "ns_forecast_long.npz").items()
+             if name[:2] == "w/"}
+    rows = dict(row[:2] for row in settings(state).table.rows)
+    tables = sum(t.numel() for name, t in state.items() if name.endswith("position_embedding.pe"))
+    assert rows["weights"].startswith(f"{sum(t.numel() for t in state.values()) - tables} numbers")
+    assert rows.get("fixed tables", "0 numbers").startswith(f"{tables} numbers")

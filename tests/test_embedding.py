@@ -114,6 +114,13 @@ def test_the_embedding_is_token_plus_time_plus_position():  # claim 19
     assert_close(parts["h"], parts["token"] + parts["time"] + parts["position"], rtol=0, atol=1e-14)
 
 
+def test_marks_that_only_later_layers_cannot_hold_are_refused_as_marks():
+    module = build(V, M, marks=K).float()
+    with pytest.raises(ValueError, match=r"^marks: expected numbers that stay within the range of float32, got an ov"):
+        module(draw(B, L, V).float(), torch.full((B, L, K), 1e19))
+    assert torch.isfinite(module(draw(B, L, V).float(), torch.full((B, L, K), 1e9))).all()
+
+
 def test_without_marks_two_terms_are_left():  # claim 19
     for module in (build(V, M), build(V, M, marks=0)):
         parts = steps(module, draw(B, L, V))

@@ -1,6 +1,7 @@
 import unicodedata
 from collections import defaultdict
 
+import numpy as np
 import pytest
 import torch
 
@@ -143,3 +144,17 @@ def test_the_three_parts_share_no_row():
     assert len(rows) == 450 == len(rows.unique(dim=0))
     assert len(train.ids) == len(train.kinds) == 300
     assert torch.equal(parts.__wrapped__(300, 50, 100)[2].ids, test.ids)
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ((0, 0, 0), "train, validation, test: expected at least one row in all, got 0"),
+    (("a",), "train: expected a whole number, got 'a'"),
+    ((1, 1, -1), "test: expected at least 0, got -1"),
+    ((1, 1, 1, None), "seed: expected a whole number, got None")])
+def test_a_text_without_rows_or_seed_is_refused(given, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        parts(*given)
+
+
+def test_a_seed_of_numpy_writes_the_same_text():
+    assert write(3, np.int64(2)) == write(3, 2)

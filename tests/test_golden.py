@@ -158,3 +158,13 @@ def test_replay_names_a_part_of_the_config_that_is_missing(part):
     config = {k: v for k, v in json.loads(str(arrays["config"])).items() if k != part}
     with pytest.raises(ValueError, match=f"config: expected '{part}', got"):
         replay({**arrays, "config": np.array(json.dumps(config))})
+
+
+@pytest.mark.parametrize(("arrays", "message"), [
+    (None, "arrays: expected the arrays of one golden file by name, got NoneType"),
+    ({"config": "{"}, "config: expected JSON, got '{': "), ({"config": 3}, "config: expected settings by name, got 3"),
+    ({"config": '{"official": 3}'}, "config, official: expected settings by name, got 3"),
+    ({"config": '{"official": {"file": [], "cls": 1}}'}, "arrays: no module here replays 1 of \\[\\]; known: ")])
+def test_arrays_of_no_golden_file_are_refused(arrays, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        replay(arrays)

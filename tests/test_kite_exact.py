@@ -71,6 +71,23 @@ def test_a_mixture_of_one_is_that_gaussian_and_two_points_are_its_limit():
     assert torch.equal(exact.two_point_velocity(y, s, 0.7, "l1"), (torch.where(odds >= 0.5, 1.0, -1.0) - y) / (1 - s))
 
 
+@pytest.mark.parametrize(("source", "target", "growth"), [
+    (1e-45, 1.0, 103.97), (1.0, 1e-45, 0.0), (1e-30, 1e30, 138.85), (3e38, 3e38, 1.2465), (1e-45, 1e-45, 1.2465)])
+def test_an_error_grows_by_a_finite_factor_between_the_narrowest_and_the_widest_widths(source, target, growth):
+    widths = torch.tensor(source), torch.tensor(target)
+    assert float(exact.error_growth(*widths)) == pytest.approx(growth, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda y: exact.gaussian_velocity(y, 0 * y, (0.0, 1.0), (1e38, 1.0)), "y, target, source"),
+    (lambda y: exact.two_point_velocity(y, 0.9 + 0 * y, 0.5), "y"),
+    (lambda y: exact.mixture_velocity(y / 1e38, 0 * y, 1 + 0 * y, 2 * y, 0 * y, (-3e38, 1e38)), "y, means"),
+])
+def test_a_velocity_beyond_the_number_range_is_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=rf"^{message}: expected numbers that stay within the range of float32"):
+        call(torch.full((1,), 1.5e38) if message != "y, target, source" else torch.full((1,), -3e38))
+
+
 def test_the_exponential_velocity_has_no_seam_and_no_overflow():
     for kind in ("l2", "l1"):
         y = scalar([-6.0, -1.0, 0.0, 1.0, 9.0])

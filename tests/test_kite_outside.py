@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed():
         (net, (x_endo, x_exo[:1], y_exo), {}, "x_exo: expected axes 'B 11 3' with B=2"),
         (net, (x_endo, x_exo[..., :0], y_exo), {}, "x_exo: expected at least one entry along every axis"),
         (net, (x_endo, x_exo, y_exo + torch.nan), {}, "y_exo: expected finite numbers, got nan at row 0, column 0"),
-        (net, (x_endo, x_exo, y_exo), {"n_samples": 0}, "n_samples: expected a whole number of at least 1, got 0"),
+        (net, (x_endo, x_exo, y_exo), {"n_samples": 0}, "n_samples: expected at least 1, got 0"),
         (net, (x_endo, x_exo, y_exo), {"steps": 0}, "steps: expected a whole number of at least 1, got 0"),
         (net, (x_endo, x_exo, y_exo), {"S": torch.full((2, 1, 3), 1.5).double()}, "S: expected entries between 0"),
         (net, (x_endo, x_exo, y_exo), {"omega": math.nan}, "omega: expected a finite number, got nan"),

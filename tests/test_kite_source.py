@@ -1,6 +1,7 @@
 """The history source: each form of the noise by plain loops, its limits, its gradients, and what it refuses."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -82,6 +83,29 @@ def test_the_released_form_gives_every_draw_the_same_deviation():
     z, eps = net.draw(50, torch.Generator().manual_seed(4))
     delta = mix_noise(z @ net.M.T, eps, torch.full((len(z), 1), 0.45), net.M.norm(), "released")
     assert_close(delta.std(-1), torch.ones(50, dtype=torch.float64), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("form", ["unit", "paper", "released"])
+def test_a_structured_draw_of_any_size_is_a_draw_of_its_own_size(form):
+    Mz, eps, alpha = torch.tensor([[3.0, -4.0]]), torch.tensor([[1.0, 2.0]]), torch.tensor([[0.5]])
+    sizes = [1e-30, 1.0, 1e37] if form != "released" else [1.0, 1e18]  # which adds 10⁻⁶ to a deviation
+    drawn = [mix_noise(size * Mz, eps, alpha, torch.tensor(5 * size), form) for size in sizes]
+    for delta in drawn[1:]:
+        assert_close(delta, drawn[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("spoilt", "message"), [
+    ({"alpha": torch.tensor([[1e30]])}, "alpha: expected shares between 0 and 1, got 1e+30 to 1e+30"),
+    ({"size": torch.tensor(-1.0)}, "size: expected a length of at least 0, got -1"),
+    ({"size": torch.tensor(1e-45)}, "Mz, eps, size: expected numbers that stay within the range of float32"),
+    ({"Mz": torch.tensor([[3e38, -3e38]]), "form": "released"}, "Mz: expected numbers that stay"),
+    ({"eps": torch.tensor([[3e38, -3e38]]), "alpha": torch.zeros(1, 1), "form": "released"}, "eps: expected numbers"),
+])
+def test_a_mix_that_is_no_number_or_no_mix_is_refused(spoilt, message):
+    given = {"Mz": torch.tensor([[3.0, -4.0]]), "eps": torch.tensor([[1.0, 2.0]]), "alpha": torch.tensor([[0.5]]),
+             "size": torch.tensor(5.0)}
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        mix_noise(**{**given, **spoilt})
 
 
 def test_at_the_start_the_scale_is_that_of_the_released_code():

@@ -76,8 +76,14 @@ def test_what_is_no_page_is_refused_and_nothing_is_written(tmp_path, blocks, tit
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing"):
+    with pytest.raises(FileNotFoundError, match=r"^path: expected a file in a folder that exists, got '.*missing.page"):
         page.write(tmp_path / "missing/page.html", [], title="A page")
+
+
+@pytest.mark.parametrize("path", [None, 3, "", "/"])
+def test_a_path_that_names_no_file_is_refused(path):
+    with pytest.raises(ValueError, match=r"^path: expected (a file|the name of a file), got "):
+        page.write(path, [], title="A page")
 
 
 def test_names_that_work_unseen_are_refused_where_a_page_finds_parts_by_them():

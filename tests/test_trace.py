@@ -233,3 +233,11 @@ def test_a_recording_module_exports_strictly_and_compiles_in_one_graph():
 def test_a_scope_has_a_name(name):
     with pytest.raises(ValueError, match=f"^name: expected a word, got {name!r}$"), scope(name):
         pass
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"name": ""}, "name: expected a word, got ''"), ({"name": " "}, "name: expected a word, got ' '"),
+    ({"eq": 3}, "eq: expected words, got int"), ({"note": b"x"}, "note: expected words, got bytes")])
+def test_a_step_without_a_name_or_with_words_that_are_none_is_refused(given, message):
+    with pytest.raises(ValueError, match=f"^{message}$"), record():
+        step(**{"name": "A", "tensor": torch.ones(1), "axes": "B", **given})

@@ -90,8 +90,9 @@ def test_columns_are_a_list_of_different_names(columns):
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize("changes", [
-    {"epochs": 0}, {"epochs": 1.5}, {"patience": 0}, {"patience": None}, {"batch": 0}, {"batch": 2.0}, {"seed": -1},
-    {"seed": 2**64}, {"seed": 0.5}, {"seed": True}, {"lr": 0.0}, {"lr": -1e-3}, {"lr": float("nan")}, {"lr": "0.1"}])
+    {"epochs": 0}, {"epochs": 1.5}, {"patience": 0}, {"patience": None}, {"batch": 0}, {"batch": 2.0},
+    {"seed": -2**63 - 1}, {"seed": 2**64}, {"seed": 0.5}, {"seed": True},
+    {"lr": 0.0}, {"lr": -1e-3}, {"lr": float("nan")}, {"lr": "0.1"}])
 def test_how_to_train_is_checked_before_anything_is_built(macro, changes):
     def build():
         raise AssertionError("built")
@@ -115,6 +116,13 @@ def test_naive_repeats_the_last_value_and_the_seasonal_one_the_last_cycle():
 
 def test_score_by_hand():
     assert score(torch.tensor([[[1.0], [2.0]]]), torch.tensor([[[3.0], [3.0]]])) == {"mse": 2.5, "mae": 1.5}
+
+
+def test_a_score_is_finite_or_refused():
+    far = torch.full((1, 1, 1), 3e38)
+    assert score(far, -far)["mae"] == pytest.approx(6e38)
+    with pytest.raises(ValueError, match=r"^forecast, future: expected numbers that stay within"):
+        score(far.double() * 1e200, -far.double())
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(macro):

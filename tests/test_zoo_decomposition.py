@@ -163,15 +163,15 @@ def test_limits_of_the_sizes(changed):
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("x", "kernel", "message"), [
-    (torch.zeros(2, 5, 3), 0, "kernel: expected at least 1 step, got 0"),
+    (torch.zeros(2, 5, 3), 0, "kernel: expected at least 1, got 0"),
     (torch.zeros(2, 5), 3, "x: expected axes 'B L V', got shape"),
     (torch.zeros(2, 0, 3), 3, "x: expected at least one entry"),
     (torch.zeros(2, 5, 3, dtype=torch.int64), 3, "x: expected floating-point numbers, got int64"),
     (torch.tensor([[[1.0], [torch.nan]]]), 3, r"x: expected finite numbers, got nan at index \(0, 1, 0\)"),
     (torch.full((1, 5, 1), 3e38), 3, "x: expected numbers that stay within the range of float32"),
     (torch.tensor([6e4] * 5 + [-6e4] + [6e4] * 5).half()[None, :, None], 5, "x: expected numbers that stay within"),
-    (torch.zeros(2, 5, 3), 2.5, "kernel: expected at least 1 step, got 2.5"),
-    (torch.zeros(2, 5, 3), "3", "kernel: expected at least 1 step, got '3'"),
+    (torch.zeros(2, 5, 3), 2.5, "kernel: expected a whole number, got 2.5"),
+    (torch.zeros(2, 5, 3), "3", "kernel: expected a whole number, got '3'"),
     (None, 3, "x: expected a tensor, got NoneType"),
 ])
 def test_series_decomp_refuses(x, kernel, message):

@@ -15,6 +15,7 @@ from torch import Tensor, einsum, nn
 from tsattn_mini import checks
 from tsattn_mini.trace import step
 
+LONGEST = 100_000  # steps: their mask is 10 GB
 
 def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
                        mask: Bool[Tensor, "L S"] | None = None) -> Float[Tensor, "B L H W"]:
@@ -56,12 +57,18 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
 
     A row whose keys are all hidden gets weight 0 everywhere; a bare softmax would make it NaN.
 
+    Raises:
+        ValueError: shapes that do not fit, or values so near to the end of the number range that their mean rounds
+            beyond it.
+
     >>> v = torch.tensor([1.0, 5.0])[None, :, None, None]
     >>> mix(torch.zeros(1, 1, 1, 2), v, eq="0").item()  # equal logits: the mean
     3.0
     >>> mix(torch.tensor([[[[0.0, 100.0]]]]), v, eq="100").item()  # one far ahead: its value
     5.0
     """
+    checks.shapes(logits=(logits, "B H L S"), v=(v, "B S H W"), mask=(mask, "L S"))
+    checks.required(logits=logits, v=v)
     empty = None if mask is None else mask.all(-1, keepdim=True)
     if empty is not None:
         checks.warn_empty_rows(empty[:, 0])
@@ -71,7 +78,9 @@ def mix(logits: Float[Tensor, "B H L S"], v: Float[Tensor, "B S H W"], mask: Boo
     if empty is not None and (torch.compiler.is_compiling() or bool(empty.any())):
         A = A.masked_fill(empty, 0.0)
     A = step("A", A, axes="B H L S", eq="softmax(logits)", note="Each row shares one unit of attention among the keys.")
-    return step("out", einsum("bhls,bshw->blhw", A, v), axes="B L H W", eq="A V",
+    out = einsum("bhls,bshw->blhw", A, v)
+    checks.overflow("v", out)
+    return step("out", out, axes="B L H W", eq="A V",
                 note="Each query takes home the mean of the values, weighted by its row of A.")
 
 
@@ -79,12 +88,12 @@ def causal(L: int) -> Bool[Tensor, "L L"]:
     """The mask that hides the future: True strictly above the diagonal.
 
     Raises:
-        ValueError: no position at all.
+        ValueError: no position at all, or so many that no memory holds their mask.
 
     >>> causal(3).int().tolist()  # 1: hidden
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    checks.counts(L=L)
+    checks.counts(L=L, most=LONGEST)
     return torch.ones(L, L, dtype=torch.bool).triu(1)
 
 

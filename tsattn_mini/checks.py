@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+MOST = 10**9  # no size of a model, a series or a run is larger
 
 def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
@@ -36,6 +37,7 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
             continue
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor with axes {axes!r}, got {type(x).__name__} {short(x)}")
+        _numbers(name, x)
         if x.is_complex():
             raise ValueError(f"{name}: expected real numbers, got {dtype_name(x.dtype)}")
         if name == "mask" and x.dtype != torch.bool:
@@ -50,6 +52,11 @@ def shapes(**arguments: tuple[Tensor | None, str]) -> None:
             raise ValueError(f"{name}: expected at least one entry along every axis of {axes!r}, "
                              f"got shape {tuple(x.shape)}")
         sizes.update(zip(words, x.shape, strict=True))
+
+
+def _numbers(name: str, x: Tensor) -> None:
+    if x.is_meta:
+        raise ValueError(f"{name}: expected numbers, got a tensor on the device 'meta', which holds none")
 
 
 def all_finite(x: Tensor) -> bool:
@@ -99,12 +106,22 @@ def required(**arguments: Tensor) -> None:
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
             raise ValueError(f"{name}: expected a tensor, got {type(x).__name__}")
+        _numbers(name, x)
         if 0 in x.shape:
             raise ValueError(f"{name}: expected at least one entry along every axis, got shape {tuple(x.shape)}")
 
 
-def counts(least: int = 1, **sizes: Any) -> None:
-    """Check that every size is a whole number of at least `least`; True and False are none.
+def whole(x: Any) -> bool:
+    """Is `x` a whole number, of Python's or NumPy's kind, and not True or False?
+
+    >>> whole(3), whole(3.0), whole(True)
+    (True, False, False)
+    """
+    return isinstance(x, Integral) and not isinstance(x, bool)
+
+
+def counts(least: int = 1, most: int = MOST, **sizes: Any) -> None:
+    """Check that every size is a whole number from `least` to `most`; True and False are none.
 
     Raises:
         ValueError: naming the size, what was expected, and what came.
@@ -112,10 +129,28 @@ def counts(least: int = 1, **sizes: Any) -> None:
     if torch.compiler.is_compiling():
         return
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, Integral):
+        if not whole(size):
             raise ValueError(f"{name}: expected a whole number, got {short(size)}")
         if size < least:
-            raise ValueError(f"{name}: expected at least {least}, got {size}")
+            raise ValueError(f"{name}: expected at least {least}, got {short(size)}")
+        if size > most:
+            raise ValueError(f"{name}: expected at most {most}, got {short(size)}")
+
+
+def seeded(seed: Any) -> int:
+    """A seed as torch's generators take it: a whole number from -2⁶³ to 2⁶⁴ - 1, of Python's or NumPy's kind.
+
+    Raises:
+        ValueError: something else.
+
+    >>> seeded(-1)
+    -1
+    """
+    if not whole(seed):
+        raise ValueError(f"seed: expected a whole number, got {short(seed)}")
+    if not -2**63 <= seed < 2**64:
+        raise ValueError(f"seed: expected a whole number from -2**63 to 2**64 - 1, got {short(seed)}")
+    return int(seed)
 
 
 def real(like: torch.dtype | None = None, **arguments: tuple[Tensor, str]) -> None:
@@ -144,6 +179,8 @@ def number(**arguments: int | float | Tensor) -> None:
             shapes(**{name: (x, "")})
         elif isinstance(x, bool) or not isinstance(x, Real):
             raise ValueError(f"{name}: expected one number, got {short(x)}")
+        if isinstance(x, Integral) and not -2**63 <= x < 2**63:
+            raise ValueError(f"{name}: expected a float, or a whole number within int64, got {short(x)}")
         if not isfinite(scalar(x)):
             raise ValueError(f"{name}: expected a finite number, got {scalar(x)}")
 
@@ -193,14 +230,16 @@ def overflow(names: str, *computed: Tensor) -> None:
                              "got an overflow")
 
 
-def squares(names: str, x: Tensor) -> None:
+def squares(names: str, x: Tensor, room: float = 1.0) -> None:
     """Check that a norm can be taken of what was computed from `names`: its squares, in float32 at least, add up.
+
+    `room` says how many times as large what the next layers make of `x` may become.
 
     Raises:
         ValueError: as `overflow`.
     """
     if not torch.compiler.is_compiling():
-        overflow(names, x.detach().to(torch.promote_types(x.dtype, torch.float32)).square().sum(-1))
+        overflow(names, (room * x.detach().to(torch.promote_types(x.dtype, torch.float32))).square().sum(-1))
 
 
 def dtype_name(dtype: torch.dtype) -> str:

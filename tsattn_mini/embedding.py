@@ -14,6 +14,7 @@ from tsattn_mini import checks
 from tsattn_mini.trace import meaning, step
 
 CALENDAR = {"month": (1, 12), "day": (1, 31), "weekday": (0, 6), "hour": (0, 23), "minute": (0, 3)}
+ROOM = 1e3  # a spectrum or a score may be so many times as large as the marks that it comes from
 
 
 def sinusoids(L: int, M: int, dtype: torch.dtype = torch.float32) -> Float[Tensor, "L M"]:
@@ -159,7 +160,7 @@ class DataEmbedding(nn.Module):
         if marks is not None:
             time = step("time", self.time(marks.to(x.dtype)), axes="B L M", eq="W_m marks",
                         note="What the clock and the calendar say.")
-            checks.squares(self.called, time)
+            checks.squares(self.called, time, ROOM)
             h = h + time
         if self.position:
             table = sinusoids(x.shape[1], h.shape[-1], torch.promote_types(h.dtype, torch.float32)).to(h)

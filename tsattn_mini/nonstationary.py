@@ -105,7 +105,7 @@ class Projector(nn.Module):
         super().__init__()
         checks.counts(T=T, V=V, O=O)
         widths = list(hidden) if isinstance(hidden, Sequence) else [None]
-        if not widths or any(type(width) is not int or width < 1 for width in widths):
+        if not widths or any(not checks.whole(width) or width < 1 for width in widths):
             raise ValueError(f"hidden: expected at least one width, each at least 1, got {widths}")
         self.T, self.V = T, V
         self.conv = nn.Conv1d(T, 1, kernel_size=3, padding=1, padding_mode="circular", bias=False)
@@ -128,7 +128,9 @@ class Projector(nn.Module):
             a = F.linear(h, layer.weight.to(dtype), layer.bias.to(dtype))
             a = step(f"a{i}", a, axes=f"B P{i}", eq=f"W_{i} {f'h{i - 1}' if i > 1 else 'z'} + b_{i}")
             h = step(f"h{i}", torch.relu(a), axes=f"B P{i}", eq=f"relu(a{i})")
-        return F.linear(h, self.mlp[-1].weight.to(dtype))
+        out = F.linear(h, self.mlp[-1].weight.to(dtype))
+        checks.overflow("x, s", out)
+        return out
 
 
 def temperature(log_tau: Float[Tensor, "B 1"],

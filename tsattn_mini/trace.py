@@ -201,7 +201,7 @@ def step(name: str, tensor: Tensor, *, axes: str, eq: str | None = None, note: s
             that do not fit the tensor or an earlier step of the same scope.
     """
     if _open:
-        _check_kinds(name, tensor, axes)
+        _check_kinds(name, tensor, axes, eq, note)
         where = calls(sys._getframe(1)) if following() else ()
         add(name, tensor, axes, eq, note, where)
     return tensor
@@ -229,11 +229,16 @@ def open_traces() -> tuple[Trace, ...]:
     return tuple(_open)
 
 
-def _check_kinds(name: str, tensor: Tensor, axes: str) -> None:
+def _check_kinds(name: str, tensor: Tensor, axes: str, eq: str | None, note: str | None) -> None:
     for argument, given, kind, expected in (("name", name, str, "a word"), ("tensor", tensor, Tensor, "a torch tensor"),
                                             ("axes", axes, str, "one word per axis")):
         if not isinstance(given, kind):
             raise ValueError(f"{argument}: expected {expected}, got {type(given).__name__}")
+    if not name.strip():
+        raise ValueError(f"name: expected a word, got {name!r}")
+    for argument, given in (("eq", eq), ("note", note)):
+        if given is not None and not isinstance(given, str):
+            raise ValueError(f"{argument}: expected words, got {type(given).__name__}")
 
 
 @contextmanager
@@ -285,7 +290,12 @@ def meaning(words: str) -> Iterator[None]:
     """Say what the steps inside are for: `with meaning("embed"):`, or as a decorator of the function that does it.
 
     `Trace.flow(by="meaning")` draws one box for each; the innermost meaning counts.
+
+    Raises:
+        ValueError: no words.
     """
+    if not isinstance(words, str) or not words:
+        raise ValueError(f"words: expected a few words, got {words!r}")
     _meanings.append(words)
     try:
         yield

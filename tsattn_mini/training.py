@@ -155,13 +155,11 @@ def train(build: Callable[[], nn.Module], task: Task, seed: int, *, epochs: int 
     processors, so weights after training agree between machines only roughly.
 
     Raises:
-        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from 0 to 2⁶⁴ - 1, a learning
-            rate that is not above 0, or what `build`, `loss` and `error` refuse.
+        ValueError: epochs, patience or a batch below 1, a seed that is no whole number from -2⁶³ to 2⁶⁴ - 1, a
+            learning rate that is not above 0, or what `build`, `loss` and `error` refuse.
     """
     checks.counts(epochs=epochs, patience=patience, batch=batch)
-    checks.counts(0, seed=seed)
-    if seed >= 2**64:
-        raise ValueError(f"seed: expected at most 2**64 - 1, got {short(seed)}")
+    seed = checks.seeded(seed)
     checks.number(lr=lr)
     if lr <= 0:
         raise ValueError(f"lr: expected a number above 0, got {lr}")
@@ -238,7 +236,7 @@ def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> d
     """Mean squared and mean absolute error over windows, steps and variables, in scaled units.
 
     Raises:
-        ValueError: shapes that do not fit, or entries that are not finite.
+        ValueError: shapes that do not fit, entries that are not finite, or an error whose square leaves float64.
 
     >>> score(torch.tensor([[[1.0]]]), torch.tensor([[[3.0]]]))
     {'mse': 4.0, 'mae': 2.0}
@@ -248,8 +246,10 @@ def score(forecast: Float[Tensor, "B F V"], future: Float[Tensor, "B F V"]) -> d
     checks.floating(forecast=forecast)
     checks.floating(future=future)
     checks.finite(forecast=forecast, future=future)
-    gap = (forecast - future).double()
-    return {"mse": gap.square().mean().item(), "mae": gap.abs().mean().item()}
+    gap = forecast.double() - future.double()
+    mse, mae = gap.square().mean(), gap.abs().mean()
+    checks.overflow("forecast, future", mse, mae)
+    return {"mse": mse.item(), "mae": mae.item()}
 
 
 def progress(epochs: int, label: str) -> Iterator[int]:

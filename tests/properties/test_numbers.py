@@ -101,6 +101,18 @@ def test_finite_in_finite_out(name, dtype, kind, scale, layout):
         assert_close(a, b, rtol=0, atol=accuracy * float(1 + a.detach().abs().max()))
 
 
+@pytest.mark.parametrize("name", sorted(TAKES))
+def test_at_the_edge_of_the_range_an_answer_is_finite_or_refused(name):
+    call, limits = in_dtype(CALLS[name], torch.float32), torch.finfo(torch.float32)
+    data = {n: x for n, x in call.given.items() if isinstance(x, Tensor) and x.is_floating_point()}
+    for chosen in [*({n: x} for n, x in data.items()), data]:
+        for scale in (limits.max, 0.45 * limits.max, 1e-45):
+            for spoilt in ({n: torch.full_like(x, scale) for n, x in chosen.items()},
+                           {n: (scale * x.double()).clamp(limits.min, limits.max).float() for n, x in chosen.items()}):
+                answer = answered(call, **spoilt)
+                assert answer is None or all(bool(t.isfinite().all()) for t in floats(answer)), (list(chosen), scale)
+
+
 @pytest.mark.parametrize("dtype", sorted(DTYPES))
 @pytest.mark.parametrize(("name", "argument"), [
     (name, argument) for name in sorted(TAKES) for argument in ("marks", "x_mark_enc", "x_mark_dec")
@@ -113,7 +125,7 @@ def test_large_marks_give_a_finite_answer_or_are_named(name, argument, dtype):
             return
         answer, message = outcome(call, argument, marks)
         assert all(bool(t.isfinite().all()) for t in floats(answer))
-        assert size < 1e25 or message.startswith((f"{argument}: expected numbers that stay", "answered"))
+        assert message.startswith((f"{argument}: expected numbers that stay", "answered"))
 
 
 def outcome(call: Call, argument: str, value: Tensor):

@@ -118,6 +118,7 @@ class Scaler:
         return computed
 
     def _fits(self, **argument: Tensor) -> None:
+        checks.required(**argument)
         checks.floating(**argument)
         for name, x in argument.items():
             if x.shape[-1:] != self.mean.shape:

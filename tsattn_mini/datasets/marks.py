@@ -62,7 +62,7 @@ def time_features(index: pd.DatetimeIndex, freq: str,
     """
     family = _family(freq)
     if family not in MARKS:
-        raise ValueError(f"freq: expected one of {list(MARKS)}, got {freq!r}")
+        raise ValueError(f"freq: expected one of {list(MARKS)} or a multiple above 0 of one, got {freq!r}")
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ValueError(f"dtype: expected a floating point type, got {dtype}")
     if not isinstance(index, pd.DatetimeIndex) or len(index) == 0:

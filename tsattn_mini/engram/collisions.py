@@ -16,15 +16,15 @@ def distinct_ngrams(count: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
 
     Raises:
         ValueError: more than half of all the n-grams there are, which would take long to draw; more n-grams than
-            int64 can number.
+            int64 can number; a seed that is no whole number.
     """
     checks.counts(N=N, size=size)
-    checks.counts(0, seed=seed, count=count)
+    checks.counts(0, count=count)
     if size**N > torch.iinfo(torch.int64).max:
         raise ValueError(f"size, N: expected at most 2**63 - 1 n-grams in all, got {size}**{N}")
     if not 0 < count <= size**N // 2:
         raise ValueError(f"count: expected 1 to {size**N // 2} of the {size**N} n-grams, got {count}")
-    draw, codes = torch.Generator().manual_seed(seed), torch.zeros(0, dtype=torch.int64)
+    draw, codes = torch.Generator().manual_seed(checks.seeded(seed)), torch.zeros(0, dtype=torch.int64)
     while len(codes) < count:
         codes = torch.cat([codes, torch.randint(size**N, (2 * count,), generator=draw)]).unique()
     codes = codes[torch.randperm(len(codes), generator=draw)[:count], None]

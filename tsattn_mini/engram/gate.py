@@ -30,7 +30,8 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
     Half precision is squared, and takes its ε, in float32.
 
     Raises:
-        ValueError: integers, numbers whose squares leave the range of the dtype, an ε below 0, or zeros without an ε.
+        ValueError: integers, numbers whose squares leave the range of the dtype, a gain that takes them out of it, an
+            ε below 0, or zeros without an ε.
 
     >>> rms_norm(torch.tensor([3.0, 4.0]))  # divided by √12.5
     tensor([0.8485, 1.1314])
@@ -47,7 +48,10 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
         raise ValueError(f"x: expected numbers with squares in {wide.dtype}, got {float(x.detach().abs().max()):.1e}")
     _check_eps(eps, mean)
     normed = (wide / (mean + eps).sqrt()).to(x.dtype)
-    return normed if gain is None else normed * gain
+    if gain is None:
+        return normed
+    checks.overflow("gain", normed * gain)
+    return normed * gain
 
 
 def _check_gain(x: Tensor, gain: Tensor | None) -> None:

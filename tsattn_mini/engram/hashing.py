@@ -37,11 +37,12 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
     [1, 1, 1]
     """
     checks.counts(N=N)
-    checks.counts(0, layer=layer, size=size)
+    checks.counts(0, LARGEST, layer=layer, size=size)
     if not 1 <= size <= LARGEST // 2:
         raise ValueError(f"size: expected 1 to {LARGEST // 2} compressed ids, got {size}")
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+    if not checks.whole(seed) or seed < 0:
         raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
+    seed = int(seed)
     half = LARGEST // size // 2
     return torch.from_numpy(np.random.default_rng(seed + 10007 * layer).integers(0, half, N) * 2 + 1)
 
@@ -52,7 +53,7 @@ def is_prime(n: int) -> bool:
     >>> [n for n in range(20) if is_prime(n)]
     [2, 3, 5, 7, 11, 13, 17, 19]
     """
-    checks.counts(-LARGEST, n=n)
+    checks.counts(-LARGEST, LARGEST, n=n)
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
 

@@ -79,7 +79,15 @@ def train(build: Callable[[], nn.Module], text: Text, seed: int, *, rounds: int 
 
     The rows of a table learn `table_lr` times as fast, since each is seen only now and then. `seed`
     fixes the first weights and the order of the rows of the text.
+
+    Raises:
+        ValueError: rounds or a batch below 1, a seed that is no whole number, or a learning rate that is not above 0.
     """
+    checks.counts(rounds=rounds, batch=batch)
+    seed = checks.seeded(seed)
+    checks.number(lr=lr, table_lr=table_lr)
+    if not (lr > 0 and table_lr > 0):
+        raise ValueError(f"lr, table_lr: expected numbers above 0, got {lr}, {table_lr}")
     with one_thread():
         torch.manual_seed(seed)
         model = build()

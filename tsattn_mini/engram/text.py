@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from tsattn_mini import checks
 from tsattn_mini.engram import words
 from tsattn_mini.engram.tokenizer import Tokenizer
 
@@ -83,7 +84,13 @@ def spaced(pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 
 def write(rows: int, seed: int, without: frozenset[str] = frozenset()) -> list[list[Piece]]:
-    """`rows` different rows of two sentences, none of whose texts is in `without`."""
+    """`rows` different rows of two sentences, none of whose texts is in `without`.
+
+    Raises:
+        ValueError: a number of rows or a seed that is no whole number.
+    """
+    checks.counts(0, rows=rows)
+    seed = checks.seeded(seed)
     draw, found, seen = Random(seed), [], set(without)
     while len(found) < rows:
         row = list(spaced([*sentence(draw), *sentence(draw)]))
@@ -95,7 +102,13 @@ def write(rows: int, seed: int, without: frozenset[str] = frozenset()) -> list[l
 
 
 def tokens(rows: Sequence[Sequence[Piece]], tokenizer: Tokenizer) -> Text:
-    """Ids and kinds, padded to the longest row. A word of several ids gives its kind to each of them."""
+    """Ids and kinds, padded to the longest row. A word of several ids gives its kind to each of them.
+
+    Raises:
+        ValueError: no row.
+    """
+    if not rows:
+        raise ValueError("rows: expected at least one, got none")
     cut = [[(id, KINDS.index(kind)) for word, kind in row for id in tokenizer.encode(word)] for row in rows]
     L = max(map(len, cut))
     ids, kinds = (torch.tensor([[pair[i] for pair in row] + [fill] * (L - len(row)) for row in cut])
@@ -105,7 +118,14 @@ def tokens(rows: Sequence[Sequence[Piece]], tokenizer: Tokenizer) -> Text:
 
 @cache
 def parts(train: int = 16000, validation: int = 1000, test: int = 4000, seed: int = 0) -> tuple[Text, Text, Text]:
-    """Training, validation and test text; no row occurs twice. Surnames and idioms are those of all three."""
+    """Training, validation and test text; no row occurs twice. Surnames and idioms are those of all three.
+
+    Raises:
+        ValueError: numbers of rows that are no whole numbers of at least 0, none at all, or a seed that is none.
+    """
+    checks.counts(0, train=train, validation=validation, test=test)
+    if not train + validation + test:
+        raise ValueError("train, validation, test: expected at least one row in all, got 0")
     rows = write(train + validation + test, seed)
     text = tokens(rows, Tokenizer())
     return text[:train], text[train:train + validation], text[train + validation:]

@@ -6,7 +6,9 @@ Source: arXiv 2601.07372, section 2.2, and the normalisers of the released demon
 import re
 import unicodedata
 from collections.abc import Sequence
-from numbers import Integral
+from itertools import chain
+from reprlib import repr as short
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int64
@@ -89,7 +91,7 @@ class Compression(nn.Module):
         """
         if pad is None:
             return self.size
-        if isinstance(pad, bool) or not isinstance(pad, Integral):
+        if not checks.whole(pad):
             raise ValueError(f"pad: expected None or a whole number, got {pad!r}")
         if not 0 <= pad < len(self.table):
             raise ValueError(f"pad: expected None or an id from 0 to {len(self.table) - 1}, got {pad}")
@@ -137,11 +139,23 @@ def batch(sentences: Sequence[Sequence[int]], fill: int = 0) -> tuple[Int64[Tens
     >>> batch([[3, 4, 5], [6]])[0].tolist()
     [[3, 4, 5], [6, 0, 0]]
     """
+    given, sentences = sentences, [_listed(sentence) for sentence in _listed(sentences) or ()]
+    if _listed(given) is None or None in sentences or not all(map(_id, chain(*sentences))):
+        raise ValueError(f"sentences: expected lists of whole numbers, got {short(given)}")
+    if not _id(fill):
+        raise ValueError(f"fill: expected an id, a whole number, got {short(fill)}")
     lengths = [len(sentence) for sentence in sentences]
     if not lengths or not min(lengths):
         raise ValueError(f"sentences: expected at least one token in each of at least one sentence, got {lengths}")
     rows = [[*sentence, *[fill] * (max(lengths) - len(sentence))] for sentence in sentences]
-    ids = torch.tensor(rows)
-    if ids.dtype != torch.int64:
-        raise ValueError(f"sentences: expected whole numbers, got {checks.dtype_name(ids.dtype)}")
-    return ids, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    return torch.tensor(rows), torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+
+
+def _listed(x: Any) -> list | None:
+    """The entries of a list, a tuple, a tensor or an array; None for anything else."""
+    plain = x.tolist() if hasattr(x, "tolist") else x
+    return list(plain) if isinstance(plain, list | tuple) else None
+
+
+def _id(id: Any) -> bool:
+    return checks.whole(id) and -2**63 <= id < 2**63

@@ -43,14 +43,26 @@ def write(path: str | os.PathLike, blocks: Iterable[Block], *, title: str, lead:
         lead: a paragraph below the title.
 
     Raises:
-        ValueError: when a block is of another kind, an explorer or a question comes twice, or the title is empty.
+        ValueError: when `path` names no file, a block is of another kind, an explorer or a question comes twice, or
+            the title is empty.
         FileNotFoundError: when the folder is missing, or the front end was not built.
     """
-    blocks = _checked(blocks, title, lead)
+    blocks, path = _checked(blocks, title, lead), _path(path)
     files: dict[str, str] = {}
     with standing_alone():
         body = "\n".join(lift(_block(block), files.__setitem__) for block in blocks)
-    write_whole(Path(path), _page(body, visible(title), lead, files))
+    write_whole(path, _page(body, visible(title), lead, files))
+
+
+def _path(path: str | os.PathLike) -> Path:
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise ValueError(f"path: expected the name of a file, got {path!r}")
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"path: expected a file, got the folder {str(path)!r}")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"path: expected a file in a folder that exists, got {str(path)!r}")
+    return path
 
 
 def _checked(blocks: Iterable[Block], title: str, lead: str) -> Sequence[Block]:

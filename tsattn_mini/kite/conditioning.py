@@ -294,5 +294,6 @@ def check_future(Y_exo: Tensor | None, built: bool) -> None:
 
 
 def _check_numbers(weights: nn.Linear, **series: Tensor) -> None:
+    checks.required(**series)
     checks.floating(weights.weight.dtype, **series)
     checks.finite(**series)

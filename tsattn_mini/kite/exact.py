@@ -31,8 +31,8 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     m_1 - m_0 + (s σ_1² - (1-s) σ_0²) / variance · (y - m). A width of 0 is a point.
 
     Raises:
-        ValueError: a time outside 0 … 1, a width below 0, or a moment where Y_s has no width, such as s = 1 on the
-            way to a point.
+        ValueError: a time outside 0 … 1, a width below 0, a moment where Y_s has no width, such as s = 1 on the way
+            to a point, or a velocity that leaves the number range.
 
     >>> y, s = torch.tensor([0.0]), torch.tensor([0.5])
     >>> gaussian_velocity(y, s, target=(2.0, 0.0)).item()  # half way to the point 2, and 2 to go in half the time
@@ -40,6 +40,13 @@ def gaussian_velocity(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: 
     """
     _check_state(y, s)
     _check_laws(target=target, source=source)
+    velocity = _towards(y, s, target, source)
+    checks.overflow("y, target, source", velocity)
+    return velocity
+
+
+def _towards(y: Float[Tensor, "..."], s: Float[Tensor, "..."], target: Gaussian, source: Gaussian
+             ) -> Float[Tensor, "..."]:
     (m0, sd0), (m1, sd1) = source, target
     variance = (s * sd1) ** 2 + ((1 - s) * sd0) ** 2
     _above_zero(variance=variance)
@@ -55,7 +62,7 @@ def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Fl
 
     Raises:
         ValueError: as `gaussian_velocity`; a weight or a standard deviation below 0, weights that are all 0, a y so far
-            away that its square leaves the number range.
+            away that its square leaves the number range, or means whose velocity does.
     """
     checks.shapes(y=(y, "B"), s=(s, "B"))
     _check_state(y, s)
@@ -68,9 +75,11 @@ def mixture_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], weights: Fl
     sd = ((s * stds) ** 2 + ((1 - s) * sd0) ** 2).sqrt()
     z = (y - s * means - (1 - s) * m0) / sd
     odds = torch.softmax(weights.log() - sd.log() - z ** 2 / 2, dim=-1)
-    velocities = gaussian_velocity(y, s, (means, stds), source)
+    _check_laws(means=(means, stds))
     checks.overflow("y", odds)
-    return (odds * velocities).sum(-1)
+    velocity = (odds * _towards(y, s, (means, stds), source)).sum(-1)
+    checks.overflow("y, means", velocity)
+    return velocity
 
 
 def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -> Float[Tensor, ""]:
@@ -92,8 +101,10 @@ def error_growth(source_std: Float[Tensor, ""], target_std: Float[Tensor, ""]) -
     axes = " ".join(f"X{i}" for i in range(source_std.ndim))
     checks.shapes(source_std=(source_std, axes), target_std=(target_std, axes))
     _above_zero(source_std=source_std, target_std=target_std)
-    r = source_std / target_std
-    return (torch.asinh(r) + torch.asinh(1 / r)) / (1 + r ** 2).sqrt()
+    wide, narrow = torch.maximum(source_std, target_std), torch.minimum(source_std, target_std)
+    q = narrow / wide  # r or 1/r, whichever no number range is too small for
+    root = (1 + q ** 2).sqrt()
+    return target_std / wide / root * (torch.asinh(q) + (1 + root).log() + wide.log() - narrow.log())
 
 
 def guided_gaussian(omega: Number, conditional: Gaussian, marginal: Gaussian, source: Gaussian = (0.0, 1.0)
@@ -219,7 +230,8 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
     (point - y) / (1 - s).
 
     Raises:
-        ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, or s = 1.
+        ValueError: another `kind`, p not between 0 and 1, a time outside 0 … 1, s = 1, or a velocity that leaves the
+            number range.
 
     >>> y, s = torch.tensor([0.0]), torch.tensor([0.0])
     >>> two_point_velocity(y, s, p=0.75).item()  # the mean: 0.75 - 0.25
@@ -233,7 +245,9 @@ def two_point_velocity(y: Float[Tensor, " B"], s: Float[Tensor, " B"], p: Number
     _above_zero(p=p, **{"1 - p": 1 - p, "1 - s": 1 - s})
     log_odds = torch.logit(torch.as_tensor(p, dtype=y.dtype)) + 2 * s * y / (1 - s) ** 2
     point = torch.tanh(log_odds / 2) if kind == "l2" else torch.where(log_odds >= 0, 1.0, -1.0).to(y.dtype)
-    return (point - y) / (1 - s)
+    velocity = (point - y) / (1 - s)
+    checks.overflow("y", velocity)
+    return velocity
 
 
 def two_point_share(p: Number) -> Float[Tensor, ""]:

@@ -9,6 +9,7 @@ A state may have the axes `B`, `B F` or `B N F`. The flow time s runs from 0 (so
 
 import math
 from collections.abc import Callable
+from reprlib import repr as short
 
 import torch
 from jaxtyping import Float, Shaped
@@ -206,8 +207,9 @@ def _axes(**argument: Tensor) -> str:
 def _rounds(steps: int | Tensor, at_most: int | None) -> int:
     """How many rounds to lay out."""
     for name, count in (("steps", steps), ("at_most", at_most)):
-        if not isinstance(count, Tensor) and count is not None and (type(count) is not int or count < 1):
-            raise ValueError(f"{name}: expected a whole number of at least 1, got {count!r}")
+        if not isinstance(count, Tensor) and count is not None and (
+                not checks.whole(count) or not 1 <= count <= checks.MOST):
+            raise ValueError(f"{name}: expected a whole number of at least 1, got {short(count)}")
     if isinstance(at_most, Tensor):
         raise ValueError("at_most: expected a whole number of at least 1, got a tensor")
     if not isinstance(steps, Tensor):

@@ -87,8 +87,7 @@ class KITE(nn.Module):
         Warns:
             RuntimeWarning: a constant series, which has no correlation; the prior is 0 there.
         """
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1:
-            raise ValueError(f"n_samples: expected a whole number of at least 1, got {n_samples!r}")
+        checks.counts(n_samples=n_samples)
         w = self.prepare(x_endo, x_exo, y_exo, S)
         with scope("told"):
             told = self.normalised(w.condition).repeat(n_samples)

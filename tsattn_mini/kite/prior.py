@@ -92,7 +92,7 @@ def f_statistic(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], l
 
     Raises:
         ValueError: as `pearson`; fewer than 3 lags + 2 steps; a constant series; a target that its own past
-            predicts without error; a lag that is a linear function of the lags before it.
+            predicts without error; a lag that is a linear function of the lags before it; squares that leave float64.
     """
     _check(x_endo, x_exo)
     checks.counts(lags=lags)
@@ -100,8 +100,8 @@ def f_statistic(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"], l
     if dof < 1:
         raise ValueError(f"x_endo: expected at least 3 · lags + 2 = {3 * lags + 2} steps, got {T}")
     _refuse_constant(x_endo=x_endo, x_exo=x_exo)
-    y, *own = _lagged(x_endo, lags)
-    _, *driver = _lagged(x_exo, lags)
+    y, *own = _lagged(lags, x_endo=x_endo)
+    _, *driver = _lagged(lags, x_exo=x_exo)
     left = _take_off([c[:, :, None] for c in own] + [c[:, None] for c in driver], y[:, :, None])
     e_own = step("e_own", left[lags - 1][:, :, 0], axes="B N R", eq="x_t - c - Σ a_k x_{t-k}",
                  note="What the target's own past does not explain.")
@@ -133,11 +133,14 @@ def granger(x_endo: Float[Tensor, "B T N"], x_exo: Float[Tensor, "B T D"],
     return F, step("p", p, axes="B N D", eq="P(F(lags, dof) > F)", note="Small: hardly a useless driver.")
 
 
-def _lagged(x: Float[Tensor, "B T V"], lags: int) -> list[Float[Tensor, "B V R"]]:
-    """The series at lag 0, 1, …, `lags`, over the R = T - lags steps that have them all, each around its mean."""
+def _lagged(lags: int, **series: Float[Tensor, "B T V"]) -> list[Float[Tensor, "B V R"]]:
+    """One series at lag 0, 1, …, `lags`, over the R = T - lags steps that have them all, each around its mean."""
+    (name, x), = series.items()
     T = x.shape[1]
     shifted = [x[:, lags - k:T - k].double().mT for k in range(lags + 1)]
-    return [s - s.mean(-1, keepdim=True) for s in shifted]
+    centred = [s - s.mean(-1, keepdim=True) for s in shifted]
+    checks.overflow(name, *(s.square().sum(-1) for s in centred))
+    return centred
 
 
 def _take_off(columns: list[Tensor], y: Float[Tensor, "B N 1 R"]) -> list[Float[Tensor, "B N D R"]]:

@@ -32,7 +32,8 @@ def mix_noise(Mz: Float[Tensor, "B F"], eps: Float[Tensor, "B F"], alpha: Float[
     paper      α M z / ‖M z‖ + (1-α) ε: the structured part has length 1 whatever F is, so the mix shrinks
 
     Raises:
-        ValueError: another form, the released one for a horizon of 1, shapes that do not fit, numbers that are none.
+        ValueError: another form, the released one for a horizon of 1, shapes that do not fit, numbers that are none,
+            an α outside [0, 1], a ‖M‖ below 0, or a mix that leaves the number range.
     """
     checks.real(Mz=(Mz, "B F"), eps=(eps, "B F"))
     checks.shapes(Mz=(Mz, "B F"), alpha=(alpha, "B 1"), size=(size, ""))
@@ -40,21 +41,42 @@ def mix_noise(Mz: Float[Tensor, "B F"], eps: Float[Tensor, "B F"], alpha: Float[
     checks.floating(alpha=alpha)
     checks.floating(size=size)
     checks.finite(alpha=alpha, size=size)
+    _check_shares(alpha, size)
     check_form(form, eps.shape[-1])
     if form == "released":
-        structured = step("structured", Mz / (Mz.std(-1, keepdim=True) + TINY), axes="B F", eq="M z / std(M z)",
+        structured = step("structured", _own_deviation(Mz, "Mz"), axes="B F", eq="M z / std(M z)",
                           note="The structured draw, at deviation 1.")
         mixed = step("mixed", alpha * structured + (1 - alpha) * eps, axes="B F", eq="α M z / std + (1-α) ε")
-        return mixed / (mixed.std(-1, keepdim=True) + TINY)
+        return _own_deviation(mixed, "eps")
     if form == "paper":
-        length = Mz.norm(dim=-1, keepdim=True).clamp(min=torch.finfo(Mz.dtype).tiny)
-        structured = step("structured", Mz / length, axes="B F", eq="M z / ‖M z‖",
-                          note="The structured draw, at length 1.")
+        tiny = torch.finfo(Mz.dtype).tiny
+        unit = Mz / Mz.abs().amax(-1, keepdim=True).clamp(min=tiny)  # its squares stay in the number range
+        structured = step("structured", unit / unit.norm(dim=-1, keepdim=True).clamp(min=tiny), axes="B F",
+                          eq="M z / ‖M z‖", note="The structured draw, at length 1.")
         return alpha * structured + (1 - alpha) * eps
-    scale = Mz.shape[-1] ** 0.5 / torch.where(size > 0, size, 1.0)  # an M of zeros draws zeros
-    structured = step("structured", Mz * scale, axes="B F", eq="√F M z / ‖M‖",
+    relative = Mz / torch.where(size > 0, size, 1.0)  # an M of zeros draws zeros
+    structured = step("structured", relative * Mz.shape[-1] ** 0.5, axes="B F", eq="√F M z / ‖M‖",
                       note="The structured draw, with variance 1 on average over the horizon.")
-    return (alpha * structured + (1 - alpha) * eps) / (alpha.square() + (1 - alpha).square()).sqrt()
+    delta = (alpha * structured + (1 - alpha) * eps) / (alpha.square() + (1 - alpha).square()).sqrt()
+    checks.overflow("Mz, eps, size", delta)
+    return delta
+
+
+def _own_deviation(x: Float[Tensor, "B F"], name: str) -> Float[Tensor, "B F"]:
+    """Each row over its own standard deviation."""
+    deviation = x.std(-1, keepdim=True)
+    checks.overflow(name, deviation)
+    return x / (deviation + TINY)
+
+
+def _check_shares(alpha: Tensor, size: Tensor) -> None:
+    if torch.compiler.is_compiling():
+        return
+    if not bool(((alpha >= 0) & (alpha <= 1)).all()):
+        raise ValueError(f"alpha: expected shares between 0 and 1, got {alpha.min().item():g} to "
+                         f"{alpha.max().item():g}")
+    if bool(size < 0):
+        raise ValueError(f"size: expected a length of at least 0, got {size.item():g}")
 
 
 def check_form(form: str, horizon: int) -> None:

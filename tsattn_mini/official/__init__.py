@@ -10,6 +10,7 @@ settings of a released run.
 import json
 import warnings
 from collections.abc import Callable, Mapping
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,16 @@ def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Recompute the `mid/…` and `out/…` arrays of one golden file from its `config`, `w/…` and `in/…` arrays.
 
     Raises:
-        ValueError: when there is no `config`, no module here answers to the released class it names, an input or
-            a parameter is missing, or a weight is missing or has another shape.
+        ValueError: when `arrays` is no mapping, there is no `config`, no module here answers to the released class it
+            names, an input or a parameter is missing, or a weight is missing or has another shape.
     """
+    if not isinstance(arrays, Mapping):
+        raise ValueError(f"arrays: expected the arrays of one golden file by name, got {type(arrays).__name__}")
     if "config" not in arrays:
         raise ValueError(f"arrays: expected a 'config' entry, got {', '.join(sorted(arrays)) or 'nothing'}")
-    config = Given("config: ", json.loads(str(arrays["config"])))
+    config = _config(arrays["config"])
     file, cls = (Given("config, official: ", config["official"])[part] for part in ("file", "cls"))
-    if (file, cls) not in REPLAYS:
+    if (str(file), str(cls)) not in REPLAYS:
         known = "; ".join(f"{c} of {f}" for f, c in REPLAYS)
         raise ValueError(f"arrays: no module here replays {cls} of {file}; known: {known}")
     with torch.no_grad(), warnings.catch_warnings():
@@ -65,14 +68,27 @@ def replay(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Given(dict):
-    """What one part of a golden file holds; what it lacks is named, `where` it was looked for in front."""
+    """What one part of a golden file holds; what it lacks is named, `where` it was looked for in front.
+
+    Raises:
+        ValueError: something else than settings by name, or one that it lacks.
+    """
 
     def __init__(self, where: str, found: Mapping[str, Any]) -> None:
+        if not isinstance(found, Mapping):
+            raise ValueError(f"{where}expected settings by name, got {found!r}")
         super().__init__(found)
         self.where = where
 
     def __missing__(self, name: str) -> None:
         raise ValueError(f"{self.where}expected {name!r}, got {', '.join(sorted(self)) or 'nothing'}")
+
+
+def _config(written: Any) -> Given:
+    try:
+        return Given("config: ", json.loads(str(written)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"config: expected JSON, got {short(str(written))}: {error}") from None
 
 
 def _tensors(arrays: Mapping[str, np.ndarray], prefix: str) -> Given:

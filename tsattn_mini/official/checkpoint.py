@@ -33,6 +33,8 @@ MODELS: dict[str, ModuleType] = {
 LIBRARY = {  # what thuml/Time-Series-Library takes where its command line says nothing
     "seq_len": 96, "label_len": 48, "pred_len": 96, "V": 7, "H": 8, "kernel": 25, "factor": 1, "features": "M"}
 INSIDE = {"activation": "gelu", "seed": 0, "sigma_min": 0.15, "structure_max": 0.9}  # where a part of the model has it
+TABLES = ("position_embedding.pe",)
+OFF = (autoformer, duet)  # these load as the papers have it, the others as released
 FROM_LIBRARY = ("nonstationary", "informer", "autoformer", "fedformer", "itransformer", "timexer")
 READ, BESIDE, FOLDER, GIVEN = "read from the weights", "in the file", "in the folder's name", "given"
 
@@ -58,7 +60,8 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Any], model: str | N
             what the state dict does not hold: `vocab`, `layers`, `layer`, `sizes`, `H` and `pad`; "itransformer" needs
             `enc_in` and `n_heads`, "timexer" also `features`, and both take `marks`, the number of mark columns, if it
             is not 4; "duet" needs `n_heads`, `k` and `moving_avg`, and `CI=False` if it was trained so; "autoformer"
-            needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`; "informer" the same without
+            needs `seq_len`, `label_len`, `pred_len`, `n_heads`, `moving_avg` and `factor`; both leave the departures of
+            the released code off until each is passed, as `settings` lists them; "informer" needs those without
             `moving_avg`, and `task_name="short_term_forecast"` if it was trained so; it computes as released, and each
             of its `released_…` switches can be set to False; "fedformer" as well, and needs `seq_len`, `label_len`,
             `pred_len`, `moving_avg`, and the kept bins (`modes_enc`, `modes_dec_self`, `modes_cross_q`,
@@ -129,14 +132,19 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
     place = f"in the file under {found.place!r}" if found.place else "in the file" if found.path else "in the dict"
     beside = BESIDE if "model" in found.settings else FOLDER
     source = GIVEN if model else READ if name in marked(state) else beside
-    rows = [("model", name, source), ("weights", _numbers(state), place),
+    fixed = {key: value for key, value in state.items() if key.endswith(TABLES)}
+    learned = {key: value for key, value in state.items() if key not in fixed}
+    rows = [("model", name, source), ("weights", _numbers(learned), place),
+            *([("fixed tables", _numbers(fixed), "sinusoids of the positions, which never train")] if fixed else []),
             *((_released(module, ours), _short(value), READ) for ours, value in told.items() if value is not None),
             *((key, _short(value), source) for key, (value, source) in taken.items()
               if module.NAMES.get(key, key) in given),
             *((key, "?", f"the weights do not tell: pass {key}=…, {text}{_default(name, module.NAMES.get(key, key))}")
               for key, text in missing.items()),
             *((key, _short(value), f"the weights do not tell: taken unless you pass {key}=…")
-              for key, value in _defaults(module, given).items())]
+              for key, value in _defaults(module, given).items()),
+            *((key, str(_off(value)), f"a departure of the released code, which no weight tells: off unless you pass "
+               f"{key}={value}") for key, value in _departures(module, given).items())]
     if found.left:
         rows.append(("passed over", f"{len(found.left)} names", _short(", ".join(found.left))))
     return Settings(name, told, given, missing, Table(("setting", "value", "where from"), rows), found.left)
@@ -191,6 +199,16 @@ def _defaults(module: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
     known = INSIDE | own
     return {_released(module, ours): known[ours] for ours in module.OPTIONAL if ours not in given
             and known.get(ours) is not None and not ours.startswith("released_") and ours not in module.RELEASED}
+
+
+def _departures(module: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The switches that loading leaves off and that were not given, with what turns each on."""
+    return {key: value for key, value in module.RELEASED.items() if key not in given} if module in OFF else {}
+
+
+def _off(value: bool | float) -> bool | float:
+    """What a switch stands at where it is off."""
+    return not value if isinstance(value, bool) else 0.0
 
 
 def _short(value: Any) -> str:

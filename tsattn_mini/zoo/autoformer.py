@@ -56,6 +56,7 @@ def auto_correlation(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v
     rolled = step("rolled", roll(fit(v, L).to(dtype), delays), axes="B D L H W", eq="v_{t+τ}",
                   note="The values, moved towards the past by each delay; what leaves in front comes in at the end.")
     out = einsum("bd,bdlhw->blhw", A, rolled)
+    checks.overflow("v", out)
     return step("out", out.to(v.dtype), axes="B L H W", eq="Σ_i A_i v_{t+τ_i}",
                 note="Each position takes home what stood τ steps after it.")
 

@@ -58,8 +58,7 @@ def series_decomp(x: Float[Tensor, "B L V"], kernel: int, axes: str = "B L V"
 
 def check_kernel(kernel: int) -> None:
     """Check the steps of a moving average. Raises ValueError unless they are a whole number of at least 1."""
-    if type(kernel) is not int or kernel < 1:
-        raise ValueError(f"kernel: expected at least 1 step, got {kernel!r}")
+    checks.counts(kernel=kernel)
 
 
 class SeasonalNorm(nn.Module):

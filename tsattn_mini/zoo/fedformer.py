@@ -11,10 +11,11 @@ from typing import Any
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer
 from tsattn_mini.blocks import check_sizes
 from tsattn_mini.zoo.decomposition import DecompositionForecaster
-from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention, check_seed
+from tsattn_mini.zoo.fourier import FourierBlock, FourierCrossAttention
 
 PLACES = ("encoder", "decoder", "cross_q", "cross_kv")
 
@@ -55,7 +56,7 @@ class FEDformer(nn.Module):
         super().__init__()
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers,
                     kernel=kernel)
-        check_seed(seed)
+        seed = checks.seeded(seed)
         kept = _places(modes)
         L = label_len + pred_len
         seeds = iter(range(seed, seed + e_layers + 3 * d_layers))

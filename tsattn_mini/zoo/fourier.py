@@ -12,9 +12,9 @@ In half precision everything between the projections is computed in float32.
 
 from collections.abc import Sequence
 from math import pi
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, einsum, nn
@@ -27,11 +27,6 @@ Complex = tuple[Tensor, Tensor]
 ACTIVATIONS = ("tanh", "softmax")
 
 
-def whole(x: Any) -> bool:
-    """Is `x` a whole number, and not True or False?"""
-    return isinstance(x, Integral) and not isinstance(x, bool)
-
-
 def check_count(**sizes: Any) -> None:
     """Check that every size is a whole number of at least 1.
 
@@ -39,18 +34,8 @@ def check_count(**sizes: Any) -> None:
         ValueError: naming the size.
     """
     for name, size in sizes.items():
-        if not whole(size) or size < 1:
+        if not checks.whole(size) or size < 1:
             raise ValueError(f"{name}: expected a whole number of at least 1, got {size!r}")
-
-
-def check_seed(seed: Any) -> None:
-    """Check that a seed is a whole number.
-
-    Raises:
-        ValueError: naming it.
-    """
-    if not whole(seed):
-        raise ValueError(f"seed: expected a whole number, got {seed!r}")
 
 
 def below_nyquist(L: int) -> int:
@@ -62,7 +47,8 @@ def below_nyquist(L: int) -> int:
     return (L + 1) // 2
 
 
-def keep_modes(L: int, modes: int | Sequence[int] | None, draw: str, seed: int) -> Int[Tensor, " J"]:
+def keep_modes(L: int, modes: int | Sequence[int] | Int[Tensor, "..."] | None, draw: str, seed: int
+               ) -> Int[Tensor, " J"]:
     """Which bins of a series of L steps are kept, in rising order.
 
     Args:
@@ -73,18 +59,21 @@ def keep_modes(L: int, modes: int | Sequence[int] | None, draw: str, seed: int) 
     """
     check_count(L=L)
     most = below_nyquist(L)
-    check_seed(seed)
+    seed = checks.seeded(seed)
     if draw not in ("random", "low"):
         raise ValueError(f"draw: expected 'random' or 'low', got {draw!r}")
-    if modes is None or whole(modes):
+    if isinstance(modes, Tensor | np.ndarray):
+        modes = modes.tolist()
+    if modes is None or checks.whole(modes):
         count = min(64, most) if modes is None else modes
         if not 1 <= count <= most:
             raise ValueError(f"modes: expected 1 to {most}, the bins below Nyquist of L={L} steps, got {count}")
         if draw == "low":
             return torch.arange(count)
         return torch.randperm(most, generator=torch.Generator().manual_seed(seed))[:count].sort().values
-    bins = modes.tolist() if isinstance(modes, Tensor) else list(modes) if isinstance(modes, Sequence) else [modes]
-    if not bins or not all(map(whole, bins)) or bins != sorted(set(bins)) or not 0 <= bins[0] <= bins[-1] <= L // 2:
+    bins = list(modes) if isinstance(modes, Sequence) else [modes]
+    rising = bins and all(map(checks.whole, bins)) and bins == sorted(set(bins))
+    if not rising or not 0 <= bins[0] <= bins[-1] <= L // 2:
         raise ValueError(f"modes: expected different bins from 0 to L // 2 = {L // 2} in rising order, got {bins}")
     return torch.tensor(bins)
 
@@ -170,7 +159,7 @@ class _Modes(nn.Module):
     def __init__(self, M: int, H: int, modes: Int[Tensor, " J"], released_view: bool) -> None:
         super().__init__()
         check_count(M=M)
-        if not whole(H) or H < 1 or M % H:
+        if not checks.whole(H) or H < 1 or M % H:
             raise ValueError(f"H: expected a divisor of the model width M={M}, got {H!r}")
         shape = (len(modes), H, M // H, M // H)
         size = (2 * M / H) ** -0.5  # the output is as loud as the input

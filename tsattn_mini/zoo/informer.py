@@ -17,7 +17,6 @@ from tsattn_mini.blocks import Decoder, DecoderLayer, EncoderLayer, Transformer,
 from tsattn_mini.embedding import finite_rows
 from tsattn_mini.nonstationary import destationarize, stationarize
 from tsattn_mini.trace import meaning, scope, step
-from tsattn_mini.zoo.fourier import check_seed
 from tsattn_mini.zoo.prob_sparse import ProbSparse, prob_sparse, sample_keys, sample_size, sparsity
 
 __all__ = ["Distilling", "Informer", "ProbSparse", "prob_sparse", "sample_keys", "sample_size", "sparsity"]
@@ -51,11 +50,13 @@ class Distilling(nn.Module):
         """Half as many positions, each the strongest of its neighbours; see the class.
 
         Raises:
-            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite.
+            ValueError: shapes that do not fit, another dtype than the weights', entries that are not finite, or sums
+                that leave the number range.
         """
         checks.real(self.conv.weight.dtype, x=(x, f"B L {self.conv.in_channels}"))
         circle = torch.arange(-self.padding, x.shape[1] + self.padding, device=x.device) % x.shape[1]
         h = self.norm(self.conv(x[:, circle].mT)).mT
+        checks.overflow("x", h)
         h = step("conv", h, axes="B L M", eq="BN(Σ_j W_j x_{t+j} + b)",
                  note="Three neighbours at a time, in a circle; then every channel is normed.")
         pooled = nn.functional.max_pool1d(nn.functional.elu(h).mT, kernel_size=3, stride=2, padding=1).mT
@@ -116,9 +117,8 @@ class Informer(nn.Module):
                  released_padding: bool = False, released_cross: bool = False, released_start: bool = False) -> None:
         super().__init__()
         check_sizes(seq_len, label_len, pred_len=pred_len, V=V, M=M, d_ff=d_ff, e_layers=e_layers, d_layers=d_layers)
-        check_seed(seed)
         self.normalise, self.released_start = normalise, released_start
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(checks.seeded(seed))
         switches = {"released_view": released_view, "released_squeeze": released_squeeze,
                     "released_mean": released_mean, "released_peek": released_peek, "released_sum": released_sum}
 
@@ -170,8 +170,8 @@ class Informer(nn.Module):
         return net.future(destationarize(net.fill(x_norm, x_mark_enc, x_mark_dec, start=start), mu, sigma))
 
     def draw(self, seed: int) -> list[Int[Tensor, "_ _"]]:
-        """Other random keys, for `index_samples`."""
-        generator = torch.Generator().manual_seed(seed)
+        """Other random keys, for `index_samples`. Raises ValueError for a seed that is no whole number."""
+        generator = torch.Generator().manual_seed(checks.seeded(seed))
         modules = [m for m in self.modules() if isinstance(m, ProbSparse)]
         return [m.draw(generator) for m in modules]
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer, scaled_dot_product
 from tsattn_mini.blocks import Encoder, EncoderLayer, check_sizes
-from tsattn_mini.embedding import finite_rows
+from tsattn_mini.embedding import ROOM, finite_rows
 from tsattn_mini.nonstationary import EPS, stationarize
 from tsattn_mini.trace import meaning, scope, step
 
@@ -54,8 +54,9 @@ class InvertedEmbedding(nn.Module):
                     note="The table turned on its side: a row is one column's past.")
         tokens = step("tokens", self.value(rows), axes=f"B {count} M", eq="W_e xᵀ + b_e",
                       note="One token per column, made by one matrix for all.")
+        checks.overflow("x", tokens[:, :x.shape[-1]])
         if marks is not None and not torch.compiler.is_compiling():
-            checks.squares(self.called, tokens[:, x.shape[-1]:])
+            checks.squares(self.called, tokens[:, x.shape[-1]:], ROOM)
         return tokens
 
 
@@ -116,6 +117,7 @@ class ITransformer(nn.Module):
                           note="The marks have had their say, and are dropped.")
         with meaning("restore"):
             y = (y_norm * sigma + mu).to(y_norm.dtype)
+            checks.overflow("x_enc", y)
             return step("forecast", y, axes="B F V", eq="y ⊙ σ + μ",
                         note="The level and scale of the past are lent to the future.")
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tsattn_mini import checks
 from tsattn_mini.attention import AttentionLayer, scaled_dot_product
 from tsattn_mini.blocks import FeedForward, check_sizes
-from tsattn_mini.embedding import sinusoids
+from tsattn_mini.embedding import ROOM, sinusoids
 from tsattn_mini.trace import meaning, scope, step
 from tsattn_mini.zoo.itransformer import InvertedEmbedding, check_window, normalise, refuse_calendar
 
@@ -190,5 +190,5 @@ class TimeXer(nn.Module):
         checks.overflow("x_mark_enc", marks.to(x_norm.dtype))
         with scope("exogenous_embedding"):
             exogenous = self.exogenous_embedding(marks.to(x_norm.dtype))
-        checks.squares("x_mark_enc", exogenous)
+        checks.squares("x_mark_enc", exogenous, ROOM)
         return exogenous

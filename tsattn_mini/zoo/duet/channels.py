@@ -106,7 +106,7 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
         soft: the released form. A pair at 0 gets -ln(10¹⁰) for its score, and that is divided by √E like the
             others: at E = 64 its odds against a pair with score 0 are 0.056, not 10⁻¹⁰.
     Raises:
-        ValueError: shapes that do not fit, entries that are not finite, `keep` outside 0 … 1.
+        ValueError: shapes that do not fit, entries that are not finite or leave the number range, `keep` outside 0 … 1.
     Warns:
         RuntimeWarning: when `keep` leaves a query without any key (not if soft); its weights are 0.
     """
@@ -132,5 +132,7 @@ def channel_attention(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], 
     share = keep * torch.exp((logits - peak.masked_fill(empty, 0)).clamp(max=STEEPEST))
     A = step("A", share / share.sum(-1, keepdim=True).masked_fill(empty, 1), axes="B H L S",
              eq="keep ⊙ exp(logits), each row divided by its sum", note="A hidden pair has weight 0.")
-    return step("out", einsum("bhls,bshw->blhw", A, v.to(dtype)), axes="B L H W", eq="A V",
+    out = einsum("bhls,bshw->blhw", A, v.to(dtype))
+    checks.overflow("v", out)
+    return step("out", out, axes="B L H W", eq="A V",
                 note="Each variable takes home the mean of those it may look at.").to(v.dtype)

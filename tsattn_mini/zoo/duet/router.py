@@ -69,7 +69,7 @@ class Router(nn.Module):
         super().__init__()
         checks.counts(T=T, N=N, hidden=hidden)
         checks.number(eps=eps)
-        if type(k) is not int or not 1 <= k <= N:
+        if not checks.whole(k) or not 1 <= k <= N:
             raise ValueError(f"k: expected 1 to N={N} experts, got {k!r}")
         if not 0 <= eps < 1:
             raise ValueError(f"eps: expected a small number, 0 or more, got {eps}")
