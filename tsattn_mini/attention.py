@@ -17,6 +17,7 @@ from tsattn_mini.trace import step
 
 LONGEST = 100_000  # steps: their mask is 10 GB
 
+
 def scaled_dot_product(q: Float[Tensor, "B L H E"], k: Float[Tensor, "B S H E"], v: Float[Tensor, "B S H W"],
                        mask: Bool[Tensor, "L S"] | None = None) -> Float[Tensor, "B L H W"]:
     """softmax(Q Kᵀ / √E) V, every head by itself.

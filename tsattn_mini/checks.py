@@ -15,6 +15,7 @@ from torch import Tensor
 
 MOST = 10**9  # no size of a model, a series or a run is larger
 
+
 def shapes(**arguments: tuple[Tensor | None, str]) -> None:
     """Check ranks and sizes: `shapes(q=(q, "B L H E"), k=(k, "B S H E"))` binds `B` from `q`, then tests `k`.
 
