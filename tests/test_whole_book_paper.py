@@ -1,4 +1,5 @@
-"""A lesson on A4: its title stands above it, nothing would have to be scrolled, nothing stands beyond the edge."""
+"""A lesson on A4: its title stands above it, nothing would have to be scrolled, nothing stands beyond the edge, and
+what was chosen is still to be seen."""
 
 import pytest
 
@@ -23,4 +24,17 @@ def test_the_title_is_there_and_nothing_is_clipped(browser, served, name):
     assert page.locator("article pre, article .ts-explorer, article div.math").count() > 30
     assert page.locator("article h1").is_visible()
     assert page.evaluate(CLIPPED) == []
+    page.close()
+
+
+def test_what_was_chosen_stays_chosen_on_paper(browser, served):
+    page = browser.new_page()
+    page.goto(served + "lessons/05_destationary_attention.html")
+    page.evaluate(READY)
+    page.locator("[data-question] [type=radio]").first.check()
+    select = page.locator("[data-question] select")
+    select.first.select_option(index=1)
+    page.emulate_media(media="print")
+    assert page.locator("[type=radio]:checked").evaluate("el => getComputedStyle(el).appearance") != "none"
+    assert [select.nth(i).is_visible() for i in (0, 1)] == [True, False]
     page.close()
