@@ -315,12 +315,11 @@ def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
 
 @pytest.mark.parametrize("step", ["S", "A", "still"])
 def test_the_sign_with_a_number_covers_no_formula(live, step):
+    live["soft"].at.evaluate("el => el.explorer.ready")
     panel = live["soft"].at.locator(f"[data-step={step}]")
-    head = panel.locator("figcaption").bounding_box()
     for one in panel.locator(".ts-cell, .ts-bar").all():
-        box = one.bounding_box()
-        live["soft"].page.mouse.move(box["x"] + box["width"] / 2, box["y"] + max(1, box["height"] / 2))
-        sign = live["soft"].at.locator(".ts-tip:visible").bounding_box()
+        one.hover(force=True)
+        sign, head = (part.bounding_box() for part in (live["soft"].at.locator(".ts-tip"), panel.locator("figcaption")))
         assert sign["y"] >= head["y"] + head["height"] - 1
 
 
