@@ -8,7 +8,7 @@ LESSONS = ("lessons/06_forecast_chain.html", "lessons/09_knowledge_guided_condit
 WIDTH = round(186 / 25.4 * 96)  # of A4 without margins of 12 mm, in pixels
 READY = """() => Promise.all([document.fonts.ready, self.MathJax?.startup?.promise,
   ...[...document.querySelectorAll("[data-explorer]")].map(el => el.explorer.ready)])"""
-CLIPPED = """() => [...document.querySelectorAll("article *:not(mjx-container *)")].filter(el => {
+CLIPPED = """() => [...document.querySelectorAll("article *:not(mjx-container *, .visually-hidden)")].filter(el => {
   const { right, width } = el.getBoundingClientRect();
   const scrolls = /auto|scroll|hidden/.test(getComputedStyle(el).overflowX);
   return width && (right > innerWidth + 1 || (scrolls && el.clientWidth && el.scrollWidth > el.clientWidth + 1));
