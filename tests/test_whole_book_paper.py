@@ -28,13 +28,14 @@ def test_the_title_is_there_and_nothing_is_clipped(browser, served, name):
 
 
 def test_what_was_chosen_stays_chosen_on_paper(browser, served):
-    page = browser.new_page()
+    page = browser.new_page(color_scheme="dark")
     page.goto(served + "lessons/05_destationary_attention.html")
     page.evaluate(READY)
     page.locator("[data-question] [type=radio]").first.check()
     select = page.locator("[data-question] select")
     select.first.select_option(index=1)
     page.emulate_media(media="print")
-    assert page.locator("[type=radio]:checked").evaluate("el => getComputedStyle(el).appearance") != "none"
+    style = "el => [getComputedStyle(el).appearance, getComputedStyle(el).colorScheme]"
+    assert page.locator("[type=radio]:checked").evaluate(style) == ["auto", "light"]
     assert [select.nth(i).is_visible() for i in (0, 1)] == [True, False]
     page.close()
