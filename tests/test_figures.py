@@ -76,6 +76,19 @@ def test_bars_reach_from_zero_to_their_value():
         ("0", "0.5"), ("-1", "1"), ("0", "0")]
 
 
+@pytest.mark.parametrize("n", [7, 8, 9, 12])
+def test_bars_with_numbers_are_no_wider_than_a_phone(n):
+    html = bars(torch.arange(n) / 8 - 0.123, "S")._repr_html_()
+    assert float(re.search(" width='([0-9.]+)' height", html)[1]) <= 308
+    assert html.count("ts-value") == n
+
+
+def test_many_bars_have_brief_numbers_and_more_have_none():
+    x = torch.full((13,), 0.123)
+    written = [re.findall("class='ts-value'[^>]*>([^<]+)<", bars(x[:n], "S")._repr_html_()) for n in (8, 12, 13)]
+    assert written == [["0.123"] * 8, [".12"] * 12, []]
+
+
 def test_lines_follow_the_time_axis_wherever_it_stands():
     x = torch.tensor([[0.0, 10.0], [5.0, 10.0], [10.0, 0.0]])
     html = lines(x, "T V")._repr_html_()

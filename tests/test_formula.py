@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from html import unescape
 from unicodedata import normalize
 from xml.etree import ElementTree
 
@@ -24,8 +25,8 @@ from tsattn_mini.explore.formula import Untranslated, latex, pieces, rendered
     ("x_{t,v+j}", "x_{t,v+j}"),
     ("sqrt(x² + 1e-5)", r"\sqrt{x^{2}+10^{-5}}"),
     ("2.5e3 x", r"2.5 \cdot 10^{3}\,x"),
-    ("‖x‖ + |y|", r"\Vert x\Vert {}+|y|"),
-    ("max(|s|, 1)", r"\text{max}(|s|,1)"),
+    ("‖x‖ + |y|", r"\left\Vert x\right\Vert {}+\left|y\right|"),
+    ("max(|s|, 1)", r"\text{max}(\left|s\right|,1)"),
     ("½ (1-α)", r"\frac{1}{2}(1-α)"),
     ("j = -1", "j{}={-1}"),
     ("exp(-x)", r"\text{exp}({-x})"),
@@ -97,6 +98,19 @@ def letters(text):
     """Letters and digits in order; a power of ten may be written in two ways."""
     text = re.sub(r"(?<![\d.])1e(-?\d+)", r"10\1", text).replace("sqrt", "").replace("½", "12").replace("⊤", "T")
     return re.sub(r"[\W_∑]+", "", normalize("NFKD", text).replace("Σ", ""))
+
+
+@pytest.mark.parametrize(("eq", "beside"), [("x' = 1", "<mrow><mi>x</mi><mo>′</mo></mrow>"),
+                                            ("a_i x'_t", "<msub><mrow><mi>x</mi><mo>′</mo></mrow>")])
+def test_a_prime_stands_beside_its_letter_and_is_not_raised(eq, beside):
+    html = unescape(rendered(eq))
+    assert beside in html
+    assert "<msup" not in html
+
+
+def test_a_bar_says_whether_it_opens_or_closes():
+    html = rendered("softmax(|s|)")
+    assert re.findall('form="([a-z]+)">&#x0007C;', html) == ["prefix", "postfix"]
 
 
 @pytest.mark.parametrize("eq", formulas())

@@ -36,6 +36,7 @@ def jumpy(x, n, how):
     step("kept", kept * {"once": 1.0, "twice": 2.0}[how], axes="S")
     step("hash", torch.stack([(x * 1000).long().sum() * 31 % 97, n]), axes="K")
     step("bend", torch.stack([x[0].abs(), x[1] ** 2, x[2] / x[2].abs()]), axes="M")
+    step("steep", (x.abs() + 1e-6).log(), axes="S")
 
 
 def discrete(how, text, w, small, tiny):
@@ -310,6 +311,23 @@ def test_whole_numbers_and_top_k_jump_and_bends_do_not(live):
     found = live["jumpy"].chosen("bend", 2)
     assert found["marks"]["x"][2]["kind"] == "jump"
     assert "jumps from 1 to -1 as x[S 2] goes down" in found["said"]
+
+
+@pytest.mark.parametrize("step", ["S", "A", "still"])
+def test_the_sign_with_a_number_covers_no_formula(live, step):
+    live["soft"].at.evaluate("el => el.explorer.ready")
+    panel = live["soft"].at.locator(f"[data-step={step}]")
+    for one in panel.locator(".ts-cell, .ts-bar").all():
+        one.hover(force=True)
+        sign, head = (part.bounding_box() for part in (live["soft"].at.locator(".ts-tip"), panel.locator("figcaption")))
+        assert sign["y"] >= head["y"] + head["height"] - 1
+
+
+def test_what_climbs_steeply_from_its_lowest_place_does_not_jump(live):
+    live["jumpy"].at.evaluate("el => el.explorer.set('x', [0, 0, 0.005, 0.5])")
+    found = live["jumpy"].chosen("steep", 0)
+    assert found["marks"]["x"][0]["kind"] == "slope"
+    assert "jump" not in found["said"]
 
 
 def test_every_other_option_of_a_choice_is_a_jump_of_its_own_size(live):

@@ -5,6 +5,7 @@ from browsing import pages
 from live import ask
 
 PHONES = [(320, 568), (390, 740)]
+SIDEWAYS = (844, 390)
 LESSON = "lessons/09_knowledge_guided_conditioning.html"
 over_http = pytest.mark.parametrize("site", ["http"], indirect=True)
 pytestmark = [pytest.mark.browser, over_http]
@@ -40,7 +41,7 @@ def phone(visit, name, size):
     return page
 
 
-@pytest.mark.parametrize("size", PHONES)
+@pytest.mark.parametrize("size", [*PHONES, SIDEWAYS])
 def test_what_has_the_focus_stands_clear_of_header_guide_and_dock(visit, size):
     page = phone(visit, LESSON, size)
     for back in (False, True):
@@ -132,3 +133,26 @@ def test_what_is_searched_for_begins_after_the_magnifier(visit, width):
     begins = field.locator("input").evaluate(
         "el => el.getBoundingClientRect().left + parseFloat(getComputedStyle(el).paddingLeft)")
     assert begins >= icon["x"] + icon["width"] + 2
+
+
+SHADOWS = """all => all.map(el => [el.scrollWidth > el.clientWidth,
+  getComputedStyle(el).backgroundAttachment.startsWith("local, scroll")])"""
+BROKEN = """all => all.filter(el => {
+  const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT), range = document.createRange();
+  const tops = new Set();
+  while (texts.nextNode()) {
+    range.selectNodeContents(texts.currentNode);
+    for (const { top, width } of range.getClientRects()) if (width) tops.add(Math.round(top));
+  }
+  return tops.size > el.textContent.trim().split(/\\s+/).length;
+}).map(el => el.textContent)"""
+
+
+def test_code_that_is_wider_than_a_phone_has_a_shadow_at_its_edge(visit):
+    found = visit(LESSON, 390, 740).locator(".bd-article pre").evaluate_all(SHADOWS)
+    assert [shadow for wide, shadow in found if wide] == [True] * sum(wide for wide, _ in found)
+    assert any(wide for wide, _ in found)
+
+
+def test_the_heads_of_tables_break_between_words_alone(visit):
+    assert visit("book/notation.html", 320, 568).locator("th").evaluate_all(BROKEN) == []

@@ -262,3 +262,14 @@ def test_every_section_of_the_plan_is_an_anchor_of_the_page(book):
     for name in LESSONS:
         text = (book / name).read_text("utf8")
         assert all(f'id="{slide.section}"' in text for slide in plan(notebook(name))), name
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_line_below_the_slides_is_whole_and_large_enough(visit, width):
+    page = visit(f"{KGC}?talk", width, 740)
+    page.wait_for_function(OPEN)
+    found = page.locator(".ts-talk-bar > *").evaluate_all(
+        "all => all.map(el => [...Object.values(el.getBoundingClientRect().toJSON()), getComputedStyle(el).fontSize])")
+    assert len(found) == 8
+    assert all(x >= 0 and right <= width and bottom <= 740 for x, _, _, _, _, right, bottom, *_ in found)
+    assert {size for *_, size in found} == {"16px"}

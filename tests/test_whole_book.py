@@ -52,6 +52,12 @@ def test_what_points_at_an_id_finds_it():
     assert every(lost) == []
 
 
+def test_the_folded_cells_of_a_page_have_names_of_their_own():
+    alike = lambda name: [(said, count) for said, count in Counter(  # noqa: E731
+        " ".join(fold.get_text().split()) for fold in soup(name).select("details.hide > summary")).items() if count > 1]
+    assert every(alike, "lessons/") == []
+
+
 def test_no_page_loads_anything_from_another_host():
     def foreign(name):
         for element in soup(name).find_all(list(LOADS)):

@@ -237,17 +237,19 @@ def _fitted(x: Tensor, word: str, label: str, names: Sequence[str]) -> str:
 
 
 def _bar_width(n: int) -> int:
-    return 52 if n <= 6 else 40 if n <= 12 else max(5, 480 // n)
+    """In pixels; up to twelve bars, which have their numbers, are no wider together than a phone."""
+    return 52 if n <= 6 else 300 // n if n <= 12 else max(5, 480 // n)
 
 
 def _barred(x: Tensor, label: str, names: Sequence[str], height: int, inside: str) -> str:
     """Bars with a number above and a name below each, where there is room."""
     n, w = x.numel(), _bar_width(x.numel())
+    write, kind = (number, "bars") if n <= 8 else (brief, "bars ts-brief")
     marks = [_tick(4 + (i + .5) * w, height + 32, _cut(name, w // 6)) for i, name in enumerate(names)]
-    texts = [f"<text class='ts-value' x='{4 + (i + .5) * w:g}' y='12'>{number(v)}</text>"
+    texts = [f"<text class='ts-value' x='{4 + (i + .5) * w:g}' y='12'>{write(v)}</text>"
              for i, v in enumerate(x.tolist())]
-    more, room = ("".join(texts + marks), 38) if w >= 34 else ("", 20)
-    return drawn("bars", 8 + n * w, height + room, _spoken(label, x), inside + more)
+    more, room = ("".join(texts + marks), 38) if n <= 12 else ("", 20)
+    return drawn(kind, 8 + n * w, height + room, _spoken(label, x), inside + more)
 
 
 def _keys(word: str, names: Sequence[str], left: int, width: int) -> list[tuple[int, str]]:

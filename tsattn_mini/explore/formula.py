@@ -22,6 +22,7 @@ SYMBOLS = {"Σ": r"\sum ", "∑": r"\sum ", "Π": r"\prod ", "∞": r"\infty ", 
            "⊤": r"\top ", "%": r"\% ", "½": r"\frac{1}{2}", "¼": r"\frac{1}{4}"}
 PUNCTUATION = {",": ",", ";": r"\text{;}\ ", ":": r"\text{:}\ ", ".": r"\text{.}"}
 CLOSERS = {"(": ")", "[": "]", "{": "}", "|": "|", "‖": "‖", "⟨": "⟩", "⌊": "⌋", "⌈": "⌉"}
+ALIKE = "|‖"  # they open and close with one sign, which has to be told which it is
 BRACKETS = {"{": r"\{", "}": r"\}", "‖": r"\Vert ", "⟨": r"\langle ", "⟩": r"\rangle ", "⌊": r"\lfloor ",
             "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil "}
 MARKS = {"\u0303": r"\tilde", "\u0302": r"\hat", "\u0304": r"\bar", "\u0307": r"\dot", "\u030c": r"\check"}
@@ -29,6 +30,7 @@ RAISED, LOWERED = "\u00b2\u00b3\u00b9\u1d2c-\u1d61\u2070-\u207f", "\u1d62-\u1d6a
 INDICES = set("ijklmnt")  # letters that are two indices side by side; other pairs below a letter are a word
 WORDS = ("word", "label", "dots")
 BREAKS = set("=+-−←→≤≥⊙·")  # a long formula may go on in the next line before one of these
+PRIMED = r"(<mi>\w</mi>)((?:(?!</?msubsup>).)*?)<mi>(&#x0203[2-4];)</mi>"  # the letter, what stands below it, the prime
 
 TOKEN = re.compile(r"""
     (?P<space>\s+)
@@ -71,7 +73,13 @@ def rendered(eq: str) -> str:
     except Untranslated:
         return escape(eq)
     return "".join(escape(text) if kind == "text" else ("<wbr>" if i and found[i - 1][0] == "math" else "")
-                   + re.sub(r"<math[^>]*>", "<math>", convert(text), count=1) for i, (kind, text) in enumerate(found))
+                   + re.sub(r"<math[^>]*>", "<math>", mathml(text), count=1) for i, (kind, text) in enumerate(found))
+
+
+def mathml(latex: str, display: str = "inline") -> str:
+    """LaTeX as MathML. A prime stands beside its letter: raised a second time it would hang above the line."""
+    html = re.sub(rf"<msup>{PRIMED}</msup>", r"<mrow>\1<mo>\3</mo></mrow>", convert(latex, display=display))
+    return re.sub(rf"<msubsup>{PRIMED}</msubsup>", r"<msub><mrow>\1<mo>\3</mo></mrow>\2</msub>", html)
 
 
 def latex(eq: str) -> str:
@@ -198,8 +206,9 @@ class _Reader:
         if kind == "letter":
             return text
         if text in CLOSERS:
-            return BRACKETS.get(text, text) + _joined(self.row(CLOSERS[text])) \
-                + BRACKETS.get(CLOSERS[text], CLOSERS[text])
+            left, right = (r"\left", r"\right") if text in ALIKE else ("", "")
+            return left + BRACKETS.get(text, text) + _joined(self.row(CLOSERS[text])) \
+                + right + BRACKETS.get(CLOSERS[text], CLOSERS[text])
         raise Untranslated(f"eq: expected a formula, got {text!r}")
 
     def argument(self) -> str:

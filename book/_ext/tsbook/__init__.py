@@ -15,13 +15,14 @@ from tsbook import (
     policy,
     self_test,
     symbols,
+    tables,
     talk,
     talks,
     theme,
 )
 
 PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks,
-         handouts, theme, graphs, assets, policy)
+         handouts, theme, tables, graphs, assets, policy)
 
 
 def setup(app):

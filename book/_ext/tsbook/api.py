@@ -65,24 +65,27 @@ def entry(thing, fence="::::"):
 
 
 def index(app, pages):
-    """The functions and classes that a reader calls, a paragraph a page."""
+    """The functions and classes that a reader calls: the pages, and in each a line a module."""
     made = []
     for page in pages:
         text = (app.srcdir / FOLDER / f"{page}.md").read_text("utf8")
-        links = " · ".join(link for name in listed(text) for link in entries_of(app, name))
-        made.append(f"[{text.splitlines()[0].removeprefix('# ')}](api/{page}.md): {links}")
+        made.append(f"**[{text.splitlines()[0].removeprefix('# ')}](api/{page}.md)**\n\n{lines(app, listed(text))}")
     return boxed(made)
 
 
 def inner_index(app, pages):
-    """The functions and classes that only other modules call, a paragraph a module."""
+    """The functions and classes that only other modules call, a line a module."""
     texts = [(app.srcdir / FOLDER / f"{page}.md").read_text("utf8") for page in pages]
-    return boxed(f"[{name}](#{dotted(name)}): {' · '.join(entries_of(app, name))}"
-                 for text in texts for name in listed(text, "api-inner"))
+    return boxed([lines(app, [name for text in texts for name in listed(text, "api-inner")])])
 
 
-def boxed(paragraphs):
-    return ":::{container} ts-api-index\n" + "\n\n".join(paragraphs) + "\n:::\n"
+def lines(app, names):
+    """A list of modules, each with its functions and classes."""
+    return "\n".join(f"- [{name}](#{dotted(name)}) {' · '.join(entries_of(app, name))}" for name in names)
+
+
+def boxed(blocks):
+    return ":::{container} ts-api-index\n" + "\n\n".join(blocks) + "\n:::\n"
 
 
 def entries_of(app, name):

@@ -9,11 +9,10 @@ import re
 from html import escape, unescape
 from typing import NamedTuple
 
-from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tsbook import notebooks
+from tsbook import notebooks, tables
 
 TABLE = re.compile(r"<table class='ts-table'>.*?</table>", re.S)
 LONG = 2600  # signs on a page in the larger type
@@ -45,7 +44,8 @@ def markdown():
 
 
 def mathml(latex, options=None):
-    return convert(latex, display="block" if (options or {}).get("display_mode") else "inline")
+    from tsattn_mini.explore.formula import mathml
+    return mathml(latex, display="block" if (options or {}).get("display_mode") else "inline")
 
 
 MARKDOWN = markdown()
@@ -101,7 +101,7 @@ def table(notebook, at):
 def printed_table(cell, at):
     for output in cell["outputs"]:
         if found := TABLE.search("".join(output.get("data", {}).get("text/html", ""))):
-            return found[0]
+            return tables.set_table(found[0])
     raise ValueError(f"expected a table in the output of the cell {at!r}, got none")
 
 
@@ -120,7 +120,7 @@ def formulas(names, notebook, steps, others):
         number, sign, at = name.partition("#")
         if sign:
             latex = notebooks.formula(others[number] if number else notebook, at)
-            found.append(Formula("", convert(latex, display="block")))
+            found.append(Formula("", mathml(latex, {"display_mode": True})))
         elif name in steps:
             found.append(Formula(name, *steps[name]))
         else:

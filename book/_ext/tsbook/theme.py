@@ -4,6 +4,7 @@ The templates in book/_templates and the settings in _config.yml do most of it; 
 """
 
 import re
+from itertools import count
 from pathlib import Path
 
 REDIRECT = """<!doctype html>
@@ -31,12 +32,17 @@ def drop_inline_handlers(app, pagename, templatename, context, doctree):
 
 
 def name_folds_by_their_words(app, pagename, templatename, context, doctree):
-    """A folded cell has one title, open or closed, and no other name for listeners than these words.
+    """A folded cell has one title, open or closed, and for listeners, who hear many alike, its number on the page.
 
     It comes with two titles, of which a style hides one, in paragraphs, which HTML does not allow inside a summary.
     """
+    def named(fold):
+        number = f'<span class="visually-hidden">{next(numbers)} / {total}</span>'
+        return f'<span class="{fold[1]}">{fold[2]} {number}</span>'
+
     if "body" in context:
-        context["body"] = FOLD.sub(r'<span class="\1">\2</span>', context["body"].replace(MISNAMED, ""))
+        numbers, total = count(1), len(FOLD.findall(context["body"]))
+        context["body"] = FOLD.sub(named, context["body"].replace(MISNAMED, ""))
 
 
 def leave_corners_empty(app, pagename, templatename, context, doctree):

@@ -60,7 +60,7 @@ function quickly(plot) {
 function bars(picture, plot) {
   const rects = [...plot.querySelectorAll(".ts-bar")];
   const texts = [...plot.querySelectorAll(".ts-value")];
-  const zero = plot.querySelector(".ts-zero");
+  const zero = plot.querySelector(".ts-zero"), short = plot.querySelector(".ts-brief") ? brief : number;
   return [{
     cost: 2 * rects.length + 4 * texts.length,
     draw(data) {
@@ -71,7 +71,7 @@ function bars(picture, plot) {
         rect.setAttribute("height", Math.abs(on));
       });
       for (const end of ["y1", "y2"]) zero.setAttribute(end, share(-low));
-      texts.forEach((text, i) => put(text, (picture.sign && data[i] > 0 ? "+" : "") + number(data[i])));
+      texts.forEach((text, i) => put(text, (picture.sign && data[i] > 0 ? "+" : "") + short(data[i])));
     },
   }];
 }

@@ -27,8 +27,8 @@ export function influence(store) {
   document.addEventListener("scroll", moved, { capture: true, passive: true }); // the page's own, or that of a box around it
   addEventListener("resize", moved);
 
-  function look(step, i, box) {
-    if (step) tip.show(fill(say.value, { place: name(step, i), value: store.describe?.(step, i) ?? exact(store.values()[step.name][i]) }), box);
+  function look(step, i, box, plot) {
+    if (step) tip.show(fill(say.value, { place: name(step, i), value: store.describe?.(step, i) ?? exact(store.values()[step.name][i]) }), box, plot);
     else tip.hide();
   }
 

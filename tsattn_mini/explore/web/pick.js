@@ -7,7 +7,7 @@ import { ravel, unravel } from "./where.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// `look(step, i, box)` when the pointer or the keyboard is on a number, `look()` when it leaves, `choose(step, i)` when
+// `look(step, i, box, plot)` when the pointer or the keyboard is on a number, `look()` when it leaves, `choose(step, i)` when
 // it is taken, `drop()` at Escape. Returns `mark(step, i)`, which frames the number that is chosen.
 export function pick(pictures, { look, choose, drop }) {
   const say = words("influence");
@@ -23,7 +23,7 @@ export function pick(pictures, { look, choose, drop }) {
     plot.setAttribute("aria-label", fill(say.keys, { step: step.label }));
     const see = (i) => {
       field.frame(frame.seen, i, "ts-seen");
-      look(step, i, frame.seen.getBoundingClientRect());
+      look(step, i, frame.seen.getBoundingClientRect(), plot.getBoundingClientRect());
     };
     plot.addEventListener("pointermove", (event) => {
       if (event.buttons || event.pointerType === "touch") return;

@@ -11,7 +11,7 @@ import { cut } from "./pieces.js";
 
 const ROUNDING = 2 ** -20; // the last digits of float32
 const STAIRS = 2 ** -14; // below this share of a number, float32 itself climbs in steps
-const HALVINGS = 6;
+const HALVINGS = 20; // down to a millionth of a step: log(s + δ) climbs so steeply at 0, and does not jump
 
 // `{ input, i?, moves, per, … }` for every handle; `skipped` for cells that are not tried.
 export function handles(inputs, state, inSight) {
@@ -86,7 +86,7 @@ export function uneven(handle, [a, b, c]) {
   return Math.abs(c - 2 * b + a) > 0.5 * most;
 }
 
-// Halves the stretch in which most of the change lies, again and again: a change that stays whole is a jump.
+// Halves the stretch in which most of the change lies, again and again: a change most of which stays is a jump.
 // `ask(handle.at(…))` answers with the number there, or undefined to stop.
 export async function jumps(handle, [a, b, c], ask) {
   const upper = Math.abs(c - b) > Math.abs(b - a);
@@ -98,8 +98,9 @@ export async function jumps(handle, [a, b, c], ask) {
     if (found === undefined) return false;
     if (Math.abs(found - low) > Math.abs(high - found)) [right, high] = [middle, found];
     else [left, low] = [middle, found];
+    if (Math.abs(high - low) <= 0.5 * whole) return false;
   }
-  return Math.abs(high - low) > 0.5 * whole;
+  return true;
 }
 
 // The axis along which every row of a tensor is a distribution: nothing below 0, sums of 1. The last one that is.

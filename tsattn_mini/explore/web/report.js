@@ -5,6 +5,7 @@ import { fill, words } from "./words.js";
 import { exact, place, ravel, signed, unravel } from "./where.js";
 
 const TOP = 3;
+const EDGE = 4; // pixels by which a sign may reach out of its picture, which stand free above it
 
 export function report(element, spec) {
   const say = words("influence"), line = element.querySelector("[data-sway]");
@@ -64,18 +65,19 @@ export function report(element, spec) {
   }
 }
 
-// A small sign beside what the pointer or the keyboard is on. What it says is also in the line for listeners.
+// A small sign above what the pointer or the keyboard is on; below it where the formula of the picture would be covered. What it says is also in the line for listeners.
 export function tooltip(element) {
   const tip = Object.assign(document.createElement("div"), { className: "ts-tip", hidden: true });
   tip.setAttribute("aria-hidden", "true");
   element.append(tip);
   return {
-    show(text, box) {
+    show(text, box, plot) {
       if (tip.textContent !== text) tip.textContent = text;
       tip.hidden = false;
       const own = element.getBoundingClientRect(), middle = (box.left + box.right) / 2 - own.left - tip.offsetWidth / 2;
       tip.style.left = `${Math.min(Math.max(4, middle), Math.max(4, own.width - tip.offsetWidth - 8))}px`;
-      tip.style.top = `${box.top - own.top - tip.offsetHeight - 6}px`;
+      const above = Math.max(box.top - tip.offsetHeight - 6, plot.top - EDGE), covers = above + tip.offsetHeight - box.top;
+      tip.style.top = `${(covers > EDGE ? box.bottom + 2 : above) - own.top}px`;
     },
     hide() { tip.hidden = true; },
   };

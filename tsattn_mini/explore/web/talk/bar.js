@@ -20,8 +20,6 @@ export function bar(talk) {
   talk.button(say.overview, () => deck.toggleOverview());
   talk.button(say.leave, talk.leave, say.leaveHint);
   root.append(line);
-  deck.layout(); // the slides leave it its room
-  talk.fit();
 
   const look = () => {
     if (deck.isOverview()) deck.getCurrentSlide().scrollIntoView({ block: "nearest" });

@@ -41,6 +41,8 @@ export async function openTalk({ at, leave, place }) {
   await talk.deck.initialize();
   talk.deck.slide(where, 0, HIDDEN);
   for (const feature of FEATURES) feature(talk);
+  talk.deck.layout(); // the slides leave the line below them its room
+  talk.fit();
   root.classList.add("ts-ready");
 
   return {
