@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 
+import onnxruntime
 import torch
 
 from tsattn_mini import step
@@ -24,6 +25,18 @@ def test_graphs_are_the_same_to_the_byte_with_the_exporters_tables_kept_and_with
     assert graph() == quick
     monkeypatch.setattr(exporting, "once", nullcontext)
     assert graph() == quick
+
+
+def test_constants_near_zero_and_one_stay_in_the_graph():
+    def near(x):
+        step("log", (x + 1e-9).log(), axes="N")
+        step("grown", x * (1 + 1e-6), axes="N")
+
+    x = torch.tensor([0.0, 1.0])
+    session = onnxruntime.InferenceSession(exporting.export(near, {"x": x}, {}, ["log", "grown"]))
+    log, grown = session.run(None, {"in/x": x.numpy()})
+    assert log.tolist() == (x + 1e-9).log().tolist()
+    assert grown.tolist() == (x * (1 + 1e-6)).tolist()
 
 
 def test_the_exporter_is_left_as_it_was():

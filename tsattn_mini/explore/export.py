@@ -16,7 +16,7 @@ import onnxruntime
 import torch
 from torch import Tensor, nn
 
-from tsattn_mini.explore.exporting import once
+from tsattn_mini.explore.exporting import exactly, once
 from tsattn_mini.trace import record
 
 PARITY = 1e-5  # largest difference between graph and module, as a share of the array's largest number
