@@ -58,7 +58,7 @@ def export(fn: Callable, tensors: Mapping[str, Tensor], options: Mapping[str, st
     """
     graph = _Graph(fn, list(tensors), options, shown)
     try:
-        with _quiet(), once():
+        with _quiet(), once(), exactly():
             program = torch.onnx.export(graph, tuple(tensors.values()), dynamo=True, verbose=False, optimize=True,
                                         input_names=[f"in/{name}" for name in tensors], output_names=list(shown))
     except torch.onnx.OnnxExporterError as error:

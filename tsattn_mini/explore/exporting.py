@@ -1,7 +1,8 @@
 """torch's exporter learns anew, for every graph, what is the same for all of them; here it learns that once.
 
 A small graph then takes a third of the time, one of a thousand operations half; the files are the same to the byte.
-And it leaves out no addition of 1e-9 and no factor 1.000001, which its rules take for 0 and 1. What is replaced meanwhile is not public, so torch and onnxscript stay at the releases that pyproject.toml names.
+And it leaves out no addition of 1e-9 and no factor of 1.000001, which its rules take for 0 and 1.
+What is replaced meanwhile is not public, so torch and onnxscript stay at the releases that pyproject.toml names.
 """
 
 from collections.abc import Callable, Iterator
