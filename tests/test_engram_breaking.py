@@ -59,7 +59,7 @@ def test_pieces_are_whole_numbers_and_sentences_too():
     assert tokenizer.decode(T(tokenizer.encode("the lamp"))) == "the lamp"
     for ids in ([1.5], ["1"], None, 5):
         refuse("ids: expected whole numbers, got", tokenizer.decode, ids)
-    refuse("sentences: expected whole numbers, got float32", batch, [[1.5, 2.0]])
+    refuse(r"sentences: expected lists of whole numbers, got \[\[1.5, 2.0\]\]", batch, [[1.5, 2.0]])
     for pad in (1.5, "0", True):
         refuse("pad: expected None or a whole number, got", COMPRESSION.pad_id, pad)
 
@@ -83,7 +83,7 @@ def test_multipliers_and_primes_are_int64_tensors():
     refuse("primes: expected int64, got float32", NgramHash, COMPRESSION, T([1, 3]), T([[11.0]]))
     refuse("primes: expected a tensor with axes 'G H', got list", NgramHash, COMPRESSION, T([1, 3]), [[11]])
     for size in (0, 2**62, 2**63):
-        refuse(f"size: expected 1 to {2**62 - 1} compressed ids, got {size}", odd_multipliers, 1, 3, size)
+        refuse(f"size: expected at (least 1|most {2**62 - 1}), got {size}", odd_multipliers, 1, 3, size)
     assert odd_multipliers(1, 3, 2**62 - 1).tolist() == [1, 1, 1]
 
 
@@ -155,7 +155,6 @@ def test_a_layer_never_writes_back_an_overflow():
     net = Engram(hashing()[1], M, C, 2, gate=OpenGate()).half()
     with torch.no_grad():
         net.convolution.weight.fill_(6e4)
-        net.convolution.gain.fill_(6e4)
     tokens = torch.ones(B, L, dtype=torch.int64)
     refuse("h, or the weights: expected numbers that stay within the range of float16", net, tokens,
            randn(B, L, C, M).half())

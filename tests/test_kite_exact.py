@@ -81,7 +81,7 @@ def test_an_error_grows_by_a_finite_factor_between_the_narrowest_and_the_widest_
 @pytest.mark.parametrize(("call", "message"), [
     (lambda y: exact.gaussian_velocity(y, 0 * y, (0.0, 1.0), (1e38, 1.0)), "y, target, source"),
     (lambda y: exact.two_point_velocity(y, 0.9 + 0 * y, 0.5), "y"),
-    (lambda y: exact.mixture_velocity(y / 1e38, 0 * y, 1 + 0 * y, 2 * y, 0 * y, (-3e38, 1e38)), "y, means"),
+    (lambda y: exact.mixture_velocity(-2 * y, 0 * y, 1 + 0 * y, 2 * y, 0 * y, (-3e38, 1.0)), "y, means"),
 ])
 def test_a_velocity_beyond_the_number_range_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=rf"^{message}: expected numbers that stay within the range of float32"):

@@ -50,8 +50,9 @@ def rms_norm(x: Float[Tensor, "*batch M"], gain: Float[Tensor, "*gains M"] | Non
     normed = (wide / (mean + eps).sqrt()).to(x.dtype)
     if gain is None:
         return normed
-    checks.overflow("gain", normed * gain)
-    return normed * gain
+    scaled = normed * gain
+    checks.overflow("gain", scaled)
+    return scaled
 
 
 def _check_gain(x: Tensor, gain: Tensor | None) -> None:

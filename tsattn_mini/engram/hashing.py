@@ -37,9 +37,8 @@ def odd_multipliers(layer: int, N: int, size: int, seed: int = 0) -> Int64[Tenso
     [1, 1, 1]
     """
     checks.counts(N=N)
-    checks.counts(0, LARGEST, layer=layer, size=size)
-    if not 1 <= size <= LARGEST // 2:
-        raise ValueError(f"size: expected 1 to {LARGEST // 2} compressed ids, got {size}")
+    checks.counts(0, LARGEST, layer=layer)
+    checks.counts(1, LARGEST // 2, size=size)
     if not checks.whole(seed) or seed < 0:
         raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
     seed = int(seed)
