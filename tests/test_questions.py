@@ -14,6 +14,7 @@ from asked import in_page
 from sample_questions import ROW_SUM, SAMPLES, SCORE, SHIFT
 
 from tsattn_mini.explore.question import Option, Show, Slip, choice, inline, number
+from tsattn_mini.explore.question.text import plain
 from tsattn_mini.questions import all_questions, ask, by_id
 
 LESSONS = Path(__file__).parents[1] / "lessons"
@@ -106,6 +107,14 @@ def test_the_book_shows_html_and_the_stored_text(monkeypatch):
 def test_text_is_shown_as_written_apart_from_code_and_emphasis():
     assert inline("a *b* **c d** `x*y*<z>`") == "a <em>b</em> <strong>c d</strong> <code>x*y*&lt;z&gt;</code>"
     assert inline("2 * 3 * 4, a*b*c < d") == "2 * 3 * 4, a*b*c &lt; d"
+
+
+def test_the_index_of_a_letter_stands_below_it_and_names_of_code_and_holes_stay():
+    assert inline("s_ij k_jᵀ, S̃_g,a") == "s<sub>ij</sub> k<sub>j</sub>ᵀ, S̃<sub>g,a</sub>"
+    kept = "seq_len, max_j, {v_u} x_, e^x"
+    assert inline(kept) == kept
+    assert inline("`W_q`") == "<code>W_q</code>"
+    assert plain("s_ij `W_q`") == "s_ij W_q"
 
 
 def test_a_phone_offers_a_minus_sign_where_one_is_needed():

@@ -1,20 +1,27 @@
-"""Texts of questions: `code`, *emphasis* and **strong emphasis**; formulas are written in Unicode."""
+"""Texts of questions: `code`, *emphasis* and **strong emphasis**; formulas are in Unicode, with indices as in s_ij."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tsattn_mini.visible import escape
 
+# s_ij, but not seq_len, nor the hole {v_u} of a text that is drawn anew
+INDEXED = re.compile(r"(?<![\w{])([^\W\d_]\u0303?)_([A-Za-zα-ω\d]{1,4}(?:,[a-z\d])?)(?![A-Za-z\d_}])")
+
 
 def inline(text: str) -> str:
-    """`code`, *emphasis* and **strong emphasis** as HTML; everything else is shown as it is written."""
-    parts = [escape(part) for part in re.split(r"`([^`]+)`", text)]
-    return "".join(f"<code>{part}</code>" if i % 2 else _emphasis(part) for i, part in enumerate(parts))
+    """`code`, *emphasis*, **strong emphasis** and a letter's index as HTML; everything else is shown as written."""
+    return _marked(text, lambda part: INDEXED.sub(r"\1<sub>\2</sub>", part))
 
 
 def plain(text: str) -> str:
-    """The same as HTML without any marks, where no other tag may stand."""
-    return re.sub(r"<[^>]+>", "", inline(text))
+    """As HTML without any marks, where no other tag may stand."""
+    return re.sub(r"<[^>]+>", "", _marked(text, str))
+
+
+def _marked(text: str, indexed: Callable[[str], str]) -> str:
+    parts = [escape(part) for part in re.split(r"`([^`]+)`", text)]
+    return "".join(f"<code>{part}</code>" if i % 2 else _emphasis(indexed(part)) for i, part in enumerate(parts))
 
 
 def points(said: Iterable[tuple[str, str]], tag: str = "ul") -> str:
