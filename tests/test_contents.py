@@ -94,19 +94,23 @@ def test_a_new_title_stands_on_every_page(book):
     assert "Three" not in text(book, "lessons/two")
 
 
-def test_an_edit_writes_one_page_and_nothing_none(book):
+def test_an_edit_writes_one_page_and_nothing_none(book, capsys):
     before = written(book)
+    capsys.readouterr()
     build(book)
     assert written(book) == before
+    assert capsys.readouterr().err == ""
     with (book / "lessons/two.rst").open("a", encoding="utf8") as page:
         page.write("\nMore.\n")
     build(book)
+    assert capsys.readouterr().err == "  writing the pages\n"
     again = {name for name, then in written(book).items() if then != before[name]}
     assert {name for name in again if name.startswith("lessons/")} == {"lessons/two.html"}
 
 
 def test_a_lesson_that_the_book_leaves_out_is_named(book, capsys):
     (book / "lessons/23_new.ipynb").write_text("{}")
+    capsys.readouterr()
     build(book)
     assert capsys.readouterr().err == (
         "  lessons/23_new.ipynb is not named in _toc.yml, so the book leaves it out\n")

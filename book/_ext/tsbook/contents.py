@@ -32,6 +32,12 @@ def name_left_out(app, env, docnames):
             print(f"  lessons/{path.name} is not named in _toc.yml, so the book leaves it out", file=sys.stderr)
 
 
+def announce(app, env, docnames):
+    """What is silent and lasts as long as a few lessons."""
+    if docnames:
+        print("  writing the pages", file=sys.stderr, flush=True)
+
+
 def prepare(app):
     app.builder.tsbook_written = set()
 
@@ -60,6 +66,7 @@ def setup(app):
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", read_all)
     app.connect("env-before-read-docs", name_left_out)
+    app.connect("env-before-read-docs", announce)
     app.connect("env-updated", write_all)
     app.connect("html-page-context", note_page)
     app.connect("build-finished", remove_others)
