@@ -8,6 +8,7 @@
 #   make web       fetch the front end's packages and bundle it
 #   make results   train the models of the comparison tables and store the tables (minutes)
 #   make bench     measure drags, first answers, page sizes and build times beside their limits; fails above one
+#                  (eight minutes; lessons/02_handles.ipynb has one more line for a moment)
 #   make audit     ask PyPI and npm for known weaknesses of the pinned packages
 #   make clean     remove what was built; .venv and node_modules stay
 
@@ -19,7 +20,8 @@ WEB := tsattn_mini/explore/web
 INSTALLED := .venv/.installed
 FETCHED := node_modules/.fetched
 BUNDLE := $(WEB)/dist/book.js
-LESSONS = $(sort $(wildcard lessons/*.ipynb))
+EVERY := $(sort $(wildcard lessons/*.ipynb))
+LESSONS = $(EVERY)
 
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 SHAPES := $(wildcard tests/test_attention.py tests/test_golden*.py tests/test_embedding.py tests/test_nonstationary*.py \
@@ -27,12 +29,12 @@ SHAPES := $(wildcard tests/test_attention.py tests/test_golden*.py tests/test_em
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: book test style lab lessons web bench audit clean
+.PHONY: book test style lab lessons web results bench audit clean
 .DELETE_ON_ERROR:
 
 book: $(BUNDLE)
 	@echo "book: running the lessons that changed, building the pages"
-	@$(BIN)/jupyter-book build -q -W --keep-going . >/dev/null || { rm -rf _build/.doctrees; exit 1; }
+	@$(BIN)/python book/build.py . >/dev/null || { rm -rf _build/.doctrees; exit 1; }
 	@echo "book: open $(CURDIR)/_build/html/index.html"
 
 test: style book
@@ -52,7 +54,7 @@ lab: $(BUNDLE)
 	@$(BIN)/jupyter lab lessons
 
 lessons: $(BUNDLE)
-	@echo "lessons: running every lesson in a fresh kernel, storing its text outputs"
+	@echo "lessons: running $(words $(LESSONS)) of $(words $(EVERY)), each in a fresh kernel, storing the text outputs"
 	@PYTHONPATH=book/_ext $(BIN)/python -m tsbook.store $(LESSONS)
 
 web: $(BUNDLE)
@@ -65,6 +67,7 @@ bench: book
 	@$(BIN)/python tests/bench.py
 
 audit:
+	@echo "audit: asking PyPI and npm about every pinned package; the first time pip-audit goes into .venv-audit"
 	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && \
 		.venv-audit/bin/pip -qq --disable-pip-version-check install pip-audit==2.10.1; }
 	@.venv-audit/bin/python .ci/audit.py

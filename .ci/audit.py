@@ -39,9 +39,11 @@ def npm_findings(answer):
 def judge(python, npm, known=KNOWN):
     """What the two answers mean: a line for each thing to say, and the number to end with."""
     lines, found, silent = [], {}, False
-    for service, read in (("PyPI", python_findings(python)), ("npm", npm_findings(npm))):
+    for service, answer, findings in (("PyPI", python, python_findings), ("npm", npm, npm_findings)):
+        read = findings(answer)
         if read is None:
-            lines.append(f"{service}: no answer, so nothing is known about its packages")
+            why = f" ({answer['message']})" if answer.get("message") else ""
+            lines.append(f"{service}: no answer, so nothing is known about its packages{why}")
             silent = True
             continue
         found |= read[0]
@@ -59,11 +61,14 @@ def judge(python, npm, known=KNOWN):
 
 
 def ask(command):
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    """What `command` answers; where that is no JSON, the last line of its complaint as `message`, as npm has it."""
     try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         return json.loads(done.stdout)
     except json.JSONDecodeError:
-        return {}
+        return {"message": (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]}
+    except OSError as error:
+        return {"message": str(error)}
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@
                                      each paper's operators
     python tests/bench.py --build    and `make book` and `make test` from nothing, in fresh clones; the latter once more
 
-It ends with an error when a limit is passed.
+It takes about eight minutes, says what it measures before it does, and ends with an error when a limit is passed.
 
 One drag update is measured with real mouse moves, one per frame, in the page itself: from the pointer event to
 the last change of the picture, plus from the start of the frame's callbacks to the first task after its paint.
 Both ends are busy time; what lies between them is waiting for the screen and is left out, and so are moves that
-change no input. Other programs that run meanwhile make every number worse.
+change no input.
 """
 
 import argparse
@@ -34,6 +34,7 @@ from tsattn_mini.explain import explorers
 from tsattn_mini.explore.page import write
 
 MOVES, FRESH, TURNS = 240, 5, 50
+LABEL = 64  # letters of a label before its number
 EDITED = ROOT / "lessons/02_handles.ipynb"
 KB, MB = 1000, 1000_000
 OVER = []  # what passed its limit
@@ -83,7 +84,14 @@ def row(what, measured, limit=None, unit="ms", digits=1):
     late = "" if limit is None else f"≤ {limit:g} {unit}" + ("" if measured <= limit else "   OVER")
     if late.endswith("OVER"):
         OVER.append(what)
-    print(f"{what:64} {measured:10.{digits}f} {unit:5} {late}", flush=True)
+    if len(what) > LABEL:
+        print(what)
+    print(f"{what if len(what) <= LABEL else '':{LABEL}} {measured:10.{digits}f} {unit:5} {late}", flush=True)
+
+
+def say(what):
+    """What is measured next, and takes a while."""
+    print(f"bench: {what}", flush=True)
 
 
 def every_explorer():
@@ -116,8 +124,9 @@ def drag(page, id, input):
 
 def drags(browser, site):
     """Measure every explorer; report the one with the largest median. Returns its page, id and handle."""
-    found = []
-    for name, id, input in every_explorer():
+    found, explorers = [], list(every_explorer())
+    say(f"dragging a handle of each of {len(explorers)} explorers, minutes; the slowest makes the row")
+    for name, id, input in explorers:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(site + name)
         found.append((drag(page, id, input), (name, id, input)))
@@ -141,6 +150,7 @@ def first_answer(browser, site, name, id, input):
 
 def saved(browser):
     """A page that `tsattn-mini page` writes of a checkpoint: its size, its first answer and its drags."""
+    say("writing a page of a checkpoint, dragging its handles")
     with TemporaryDirectory() as folder:
         net = golden("ns_forecast_long", "nonstationary")
         blocks = explorers(net, series(variables(net), rows=200))
@@ -169,6 +179,7 @@ def sizes():
 
 def kernel(browser):
     """Milliseconds from a move to the kernel's answer on the picture, in JupyterLab."""
+    say("running a lesson in JupyterLab, moving an explorer there")
     name, id, input = next(every_explorer())
     with TemporaryDirectory() as folder, jupyterlab(Path(folder)) as url:
         page = browser.new_page()
@@ -181,6 +192,7 @@ def kernel(browser):
 
 
 def make(verb, limit, folder=ROOT, what="again"):
+    say(f"make {verb} {what}")
     start = time.monotonic()
     done = subprocess.run(["make", verb], cwd=folder, capture_output=True, text=True)
     if done.returncode:
@@ -225,6 +237,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--build", action="store_true", help="also time `make book` and `make test` in fresh clones")
     build = options.parse_args().build
+    say("other programs that run meanwhile make every number worse")
     with sync_playwright() as playwright, chromium(playwright) as browser:
         with quiet_server(BOOK) as served:
             heaviest = drags(browser, served)
@@ -238,7 +251,7 @@ def main():
     if build:
         from_nothing()
     for papers in sorted(ROOT.glob("tests/bench_*.py")):
-        print(flush=True)
+        say(papers.name)
         subprocess.run([sys.executable, papers], cwd=ROOT, check=True)
     if OVER:
         sys.exit(f"over the limit: {'; '.join(OVER)}")

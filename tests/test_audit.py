@@ -1,6 +1,7 @@
 """What `make audit` makes of the answers of the services: silence about a package is never good news."""
 
 import importlib.util
+import sys
 
 import pytest
 from browsing import ROOT
@@ -25,7 +26,8 @@ DENIED = {"message": "405 Method Not Allowed", "method": "POST"}
     (*GOOD, {"PYSEC-1": "not called"}, 1, "take it out"),
     (SKIPPED, GOOD[1], {}, 3, "no answer for 1 packages: torch"),
     ({}, GOOD[1], {}, 3, "PyPI: no answer"),
-    (GOOD[0], DENIED, {}, 3, "npm: no answer"),
+    ({"message": "no route to pypi.org"}, GOOD[1], {}, 3, "its packages (no route to pypi.org)"),
+    (GOOD[0], DENIED, {}, 3, "npm: no answer, so nothing is known about its packages (405 Method Not Allowed)"),
     (SKIPPED, DENIED, {"PYSEC-1": "not called"}, 3, "npm: no answer"),
     (WEAK, DENIED, {}, 1, "PYSEC-1"),
 ])
@@ -33,6 +35,18 @@ def test_an_answer_is_read(python, npm, known, code, said):
     lines, ended = audit.judge(python, npm, known)
     assert ended == code
     assert said in "\n".join(lines)
+
+
+@pytest.mark.parametrize(("code", "message"), [
+    ("import sys; print('half'); sys.exit('one\\nConnectionError: no route')", "ConnectionError: no route"),
+    ("raise SystemExit(7)", "it ended with 7"),
+])
+def test_a_tool_that_gives_no_answer_says_why(code, message):
+    assert audit.ask([sys.executable, "-c", code]) == {"message": message}
+
+
+def test_a_tool_that_is_not_there_is_named():
+    assert "no-such-tool" in audit.ask(["no-such-tool"])["message"]
 
 
 def test_every_known_finding_has_a_reason():

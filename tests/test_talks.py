@@ -70,6 +70,32 @@ def test_an_entry_that_lacks_something_says_what(tmp_path, change, said):
         talk_entries.read(path)
 
 
+def test_all_faults_of_an_entry_are_said_at_once(tmp_path):
+    path = tmp_path / "09.yaml"
+    path.write_text(yaml.safe_dump(ENTRY | {"needs": "", "equations": "A", "questions": []}))
+    with pytest.raises(ValueError, match=r"09\.yaml: .* words for needs.*; 09\.yaml: .* equations.*; .* 5 questions"):
+        talk_entries.read(path)
+
+
+def test_a_file_that_is_no_yaml_is_named(tmp_path):
+    path = tmp_path / "09.yaml"
+    path.write_text("needs: [")
+    with pytest.raises(ValueError, match=r"09\.yaml: expected YAML, got "):
+        talk_entries.read(path)
+
+
+def test_a_place_that_is_no_section_with_slides_is_named_with_those_that_would_do(tmp_path):
+    path = tmp_path / "09.yaml"
+    path.write_text(yaml.safe_dump(ENTRY | {"drop": ["exercises", "here"]}))
+    found = talk_entries.read(path)
+    talk_entries.check_places("09.yaml", found, ["exercises", "here"])
+    with pytest.raises(ValueError, match=r"^09\.yaml: expected in drop sections with slides, out of \['here'\], "
+                                         r"got 'exercises'$"):
+        talk_entries.check_places("09.yaml", found, ["here"])
+    with pytest.raises(ValueError, match=r"in drop .* got 'here'; 09\.yaml: expected in questions .* got 'here'"):
+        talk_entries.check_places("09.yaml", found, ["exercises"])
+
+
 @pytest.mark.parametrize("route", talk_paths.read(ROOT / talk_paths.FILE), ids=lambda route: str(route.minutes))
 def test_the_slides_of_a_path_exist_add_up_and_come_in_order(route):
     shown = [(step.lesson, number) for step in route.steps for number in talk_paths.numbers(lesson(step.lesson), step)]

@@ -5,6 +5,7 @@ from tsbook import (
     assets,
     cards,
     claims,
+    contents,
     execute,
     glossary,
     graphs,
@@ -21,8 +22,8 @@ from tsbook import (
     theme,
 )
 
-PARTS = (execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking, talks,
-         handouts, theme, tables, graphs, assets, policy)
+PARTS = (contents, execute, hard_questions, talk, notes, claims, self_test, cards, glossary, symbols, api, marking,
+         talks, handouts, theme, tables, graphs, assets, policy)
 
 
 def setup(app):

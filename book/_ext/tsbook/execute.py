@@ -11,7 +11,7 @@ from pathlib import Path
 from myst_nb.core.read import create_nb_reader
 from sphinx.errors import SphinxError
 
-from tsbook.run import NotebookFailed, run, run_each
+from tsbook.run import NotebookFailed, counted, run, run_each
 from tsbook.runs import Runs
 
 
@@ -37,20 +37,22 @@ def stale(runs, pages):
     return sorted(found, key=lambda page: (runs.seconds(page), page), reverse=True)
 
 
-async def refresh(runs, page, path, notebook):
-    """Run `page` and keep its outputs."""
+async def refresh(runs, page, path, notebook, place):
+    """Run `page` and keep its outputs; `place()` says how many have run, of how many."""
     start = time.time()
     read = await run(notebook, path, book=True)
     seconds = time.time() - start
     runs.keep(page, notebook, path, read, start, seconds)
-    print(f"  ran {path.name} in {seconds:.1f} s", file=sys.stderr, flush=True)
+    print(f"  {place()}: ran {path.name} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
 
 def run_stale_lessons(app, env, added, changed, removed):
     """Bring the cache up to date; return the pages whose outputs are not those Sphinx read last."""
     runs, pages = Runs(app.srcdir, app.env.mystnb_config.execution_cache_path), lessons(app)
+    due = stale(runs, pages)
+    place = counted(len(due))
     try:
-        run_each([lambda page=page: refresh(runs, page, *pages[page]) for page in stale(runs, pages)])
+        run_each([lambda page=page: refresh(runs, page, *pages[page], place) for page in due])
     except NotebookFailed as failure:
         raise LessonFailed(str(failure)) from None
     before = getattr(env, "tsbook_versions", {})

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import ReferenceRole
 
 from tsbook import notebooks, talk_entries
@@ -39,7 +40,10 @@ def append(app, docname, content):
         return
     app.env.note_dependency(str(path))
     notebook = json.loads(content[0])
-    notebook["cells"].append(notes(app.srcdir, found[1], notebook))
+    try:
+        notebook["cells"].append(notes(app.srcdir, found[1], notebook))
+    except ValueError as error:
+        raise ExtensionError(str(error)) from error
     content[0] = json.dumps(notebook)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import traceback
+from itertools import count
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -55,6 +56,12 @@ async def run(notebook, path, book):
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise NotebookFailed(f"{path.name} stopped.\n{ANSI.sub('', str(error))}") from error
     return ast.literal_eval(reply["content"]["user_expressions"]["read"]["data"]["text/plain"]).splitlines()
+
+
+def counted(total):
+    """A function that says "1 of `total`", and the next number with every call."""
+    numbers = count(1)
+    return lambda: f"{next(numbers)} of {total}"
 
 
 async def _run_each(jobs):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from tsbook.run import NotebookFailed, run, run_each
+from tsbook.run import NotebookFailed, counted, run, run_each
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -24,19 +24,23 @@ def clean(notebook):
                 output.data.pop(WIDGET_VIEW, None)
 
 
-async def store(path):
-    """Run the notebook at `path` as Jupyter would and write it back."""
+async def store(path, place):
+    """Run the notebook at `path` as Jupyter would and write it back; `place()` says how many are, of how many."""
     notebook = nbformat.read(path, as_version=4)
     await run(notebook, path, book=False)
     clean(notebook)
     nbformat.write(notebook, path)
-    print(f"  stored {path.name}", flush=True)
+    print(f"  {place()}: stored {path.name}", flush=True)
 
 
 def main(names):
     paths = [Path(name).resolve() for name in names]
+    if missing := [name for name, path in zip(names, paths, strict=True) if not path.is_file()]:
+        sys.exit(f"LESSONS: expected notebooks such as lessons/01_attention_by_hand.ipynb, got {', '.join(missing)}, "
+                 "where there is no file")
+    place = counted(len(paths))
     try:
-        run_each([lambda path=path: store(path) for path in paths])
+        run_each([lambda path=path: store(path, place) for path in paths])
     except NotebookFailed as failure:
         sys.exit(str(failure))
 

@@ -45,30 +45,54 @@ def read(path):
     """The entry in one file.
 
     Raises:
-        ValueError: when it is not as described above; names the file.
+        ValueError: when it is not as described above; names the file and every fault.
     """
-    found = yaml.safe_load(Path(path).read_text("utf8"))
-
-    def expect(holds, expected, got):
-        if not holds:
-            raise ValueError(f"{Path(path).name}: expected {expected}, got {got}")
-
-    expect(isinstance(found, dict) and set(found) == FIELDS, f"the fields {sorted(FIELDS)}", found)
-    for field in ("needs", "table"):
-        expect(is_text(found[field]), f"words for {field}", found[field])
-    for field in ("drop", "equations"):
-        expect(isinstance(found[field], list) and all(map(is_text, found[field])), f"a list for {field}", found[field])
-    asked = found["questions"]
-    expect(isinstance(asked, list) and len(asked) == QUESTIONS, f"{QUESTIONS} questions", asked)
-    for one in asked:
-        expect(isinstance(one, dict) and set(one) == {"ask", "answer", "at"} and all(map(is_text, one.values())),
-               "a question with ask, answer and at", one)
-    return Entry(found["needs"], tuple(Asked(**one) for one in asked), tuple(found["drop"]),
+    try:
+        found = yaml.safe_load(Path(path).read_text("utf8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{Path(path).name}: expected YAML, got {error}") from error
+    refuse(Path(path).name, faults(found))
+    return Entry(found["needs"], tuple(Asked(**one) for one in found["questions"]), tuple(found["drop"]),
                  tuple(found["equations"]), found["table"])
+
+
+def faults(found):
+    """What is wrong with the content of a file, a sentence each."""
+    if not isinstance(found, dict) or set(found) != FIELDS:
+        return [f"expected the fields {sorted(FIELDS)}, got {list(found) if isinstance(found, dict) else found}"]
+    said = [f"expected words for {field}, got {found[field]}"
+            for field in ("needs", "table") if not is_text(found[field])]
+    said += [f"expected a list for {field}, got {found[field]}" for field in ("drop", "equations")
+             if not isinstance(found[field], list) or not all(map(is_text, found[field]))]
+    asked = found["questions"]
+    if not isinstance(asked, list) or len(asked) != QUESTIONS:
+        return [*said, f"expected {QUESTIONS} questions, got {len(asked) if isinstance(asked, list) else asked}"]
+    return said + [f"expected a question with ask, answer and at, got {one}" for one in asked if not is_question(one)]
+
+
+def is_question(one):
+    return isinstance(one, dict) and set(one) == {"ask", "answer", "at"} and all(map(is_text, one.values()))
 
 
 def is_text(value):
     return isinstance(value, str) and bool(value.strip())
+
+
+def refuse(name, faults):
+    """Raise ValueError with the `faults` of the file `name`, if there are any."""
+    if faults:
+        raise ValueError("; ".join(f"{name}: {fault}" for fault in faults))
+
+
+def check_places(name, entry, sections):
+    """Check that the entry in the file `name` names `sections` of its lesson that have slides, by their anchors.
+
+    Raises:
+        ValueError: naming the file, every anchor that is none of them, and those that would do.
+    """
+    named = {"drop": entry.drop, "questions": tuple(one.at for one in entry.questions)}
+    refuse(name, [f"expected in {field} sections with slides, out of {sections}, got {at!r}"
+                  for field, places in named.items() for at in places if at not in sections])
 
 
 def lessons(folder):
