@@ -131,7 +131,7 @@ def largest(x):
     ({"presets": {"off": 0.0}}, r"presets\['off'\]: expected a dict, got float"),
     ({"presets": {"off": {"x": 9}}}, r"presets\['off'\]: x: expected a number between 0 and 2, got 9"),
     ({"show": "y"}, "show: expected a list of step names, got the word 'y'"),
-    ({"fn": lambda x: step("", x, axes="")}, "fn: expected a step name that the page can use, got ''"),
+    ({"fn": lambda x: step("", x, axes="")}, "fn: fails at the first values: name: expected a word, got ''"),
     ({"fn": lambda x: step("__proto__", x, axes="")}, "fn: expected a step name .*, got '__proto__'"),
     ({"fn": empty}, r"fn: expected at least one entry along every axis of step 'y', got shape \(0, 3\)"),
     ({"fn": doubles}, r"fn: fails at the first values: .*dtype.*; explorers run in float32, so .* with \.float\(\)"),

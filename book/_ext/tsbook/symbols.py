@@ -18,7 +18,7 @@ from tsbook.glossary import lesson_page
 
 SPEC = re.compile(r"<script type='application/json' data-spec>(.*?)</script>", re.S)
 TABLE = re.compile(r"<table class='ts-table'>(.*?)</table>", re.S)
-CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>", re.S)
+CELL = re.compile(r"<t[hd][^>]*>(?:<code>)?(.*?)(?:</code>)?</t[hd]>", re.S)
 HEADER = ["step", "operation", "axes", "shape"]
 
 
