@@ -8,6 +8,7 @@ from tsattn_mini import explain
 from tsattn_mini.engram.hashing import ngram_hashes
 from tsattn_mini.engram.memory import Engram
 from tsattn_mini.engram.vocabulary import Compression
+from tsattn_mini.explain.parts import weights_of
 from tsattn_mini.kite.forecaster import KITE
 from tsattn_mini.nonstationary import NonstationaryTransformer
 from tsattn_mini.official import load_checkpoint, settings
@@ -72,6 +73,7 @@ def test_what_the_class_saves_is_the_same_model_when_loaded(name, front, tmp_pat
     torch.save({front + key: t for key, t in net.state_dict().items()}, tmp_path / "my_model.pth")
     found = settings(tmp_path / "my_model.pth")
     assert (found.model, found.ours, set(found.missing)) == (name, True, set(given))
+    assert ("weights", f"{weights_of(net)} numbers, float32", "in the file") in found.table.rows
     assert settings(tmp_path / "my_model.pth", **given).missing == {}
     again = load_checkpoint(tmp_path / "my_model.pth", **given)
     assert [key for key, t in net.state_dict().items() if not torch.equal(again.state_dict()[key], t)] == []

@@ -35,6 +35,7 @@ LIBRARY = {  # what thuml/Time-Series-Library takes where its command line says 
     "seq_len": 96, "label_len": 48, "pred_len": 96, "V": 7, "H": 8, "kernel": 25, "factor": 1, "features": "M"}
 INSIDE = {"activation": "gelu", "seed": 0, "sigma_min": 0.15, "structure_max": 0.9}  # where a part of the model has it
 TABLES = ("position_embedding.pe",)
+COUNTED = ("running_mean", "running_var")  # of what passed through, which no gradient moves
 OFF = (autoformer, duet)  # these load as the papers have it, the others as released
 FROM_LIBRARY = ("nonstationary", "informer", "autoformer", "fedformer", "itransformer", "timexer")
 OWN = "a model of this package; what its class was given beside the sizes must be given again"
@@ -136,7 +137,8 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
 
     Raises:
         ValueError: a file that is no checkpoint or holds code, an unknown model or one that the weights do not look
-            like, weights that lack what a size is read from, or a setting that is misspelled or contradicts them.
+            like, weights that lack what a size is read from, or a setting that is misspelled or contradicts them; where
+            nothing is missing, whatever `load_checkpoint` refuses.
     """
     name, state, taken, found = _open(path_or_dict, model, config)
     module, state = kind(name, mine := saved_here(name, state)), weights.plain(state)
@@ -146,11 +148,14 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
     needed = {**module.NEEDED, **(fedformer.undrawn(state, given) if module is fedformer else {})}
     missing = {_released(module, ours): text.partition(", released name")[0]
                for ours, text in needed.items() if ours not in given and ours not in told}
+    if not missing:
+        _load(module, state, taken)
     place = f"in the file under {found.place!r}" if found.place else "in the file" if found.path else "in the dict"
     beside = BESIDE if "model" in found.settings else FOLDER
     source = GIVEN if model else READ if name in marked(state) else beside
     fixed = {key: value for key, value in state.items() if key.endswith(TABLES)}
-    learned = {key: value for key, value in state.items() if key not in fixed}
+    learned = {key: value for key, value in state.items()
+               if value.is_floating_point() and not key.endswith((*TABLES, *COUNTED))}
     rows = [("model", name, source), ("weights", _numbers(learned), place),
             *([("saved by", "tsattn-mini", OWN)] if mine else []),
             *([("fixed tables", _numbers(fixed), "sinusoids of the positions, which never train")] if fixed else []),
