@@ -115,3 +115,13 @@ def test_a_pipe_gets_no_colour_and_whole_lines(capsys, monkeypatch):
     said = capsys.readouterr().out
     assert "\x1b" not in said
     assert "07  Non-stationary in the wild\n" in said
+
+
+@pytest.mark.parametrize("command", [[], ["trace"], ["page"]])
+def test_every_example_that_loads_a_model_says_what_its_weights_do_not(command, capsys):
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    examples = [line for line in capsys.readouterr().out.splitlines() if "my_model.pth --data" in line]
+    assert examples
+    assert [line for line in examples if "--config args.json" not in line
+            and "--set n_heads=8 label_len=48 pred_len=96" not in line] == []

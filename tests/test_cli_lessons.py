@@ -19,7 +19,8 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     started = []
     monkeypatch.setattr(lessons.webbrowser, "open", lambda address: started.append(address) or True)
-    monkeypatch.setattr(lessons.subprocess, "run", lambda command, check: started.append(command))
+    monkeypatch.setattr(lessons.subprocess, "run",
+                        lambda command, check: started.append(command) or SimpleNamespace(returncode=0))
     return SimpleNamespace(root=tmp_path, started=started)
 
 
@@ -65,7 +66,19 @@ def test_without_a_page_the_notebook_is_opened_in_jupyterlab(checkout, capsys):
     assert main(["lessons", "open", "1"]) == 0
     assert checkout.started == [[sys.executable, "-m", "jupyterlab", notebook]]
     assert main(["lessons", "open", "1", "--print"]) == 0
-    assert capsys.readouterr().out == f"{notebook}\n"
+    said = capsys.readouterr()
+    assert said.out == f"{notebook}\n"
+    assert said.err == ("tsattn-mini: lesson 01 has no built page here (`make book` makes it): JupyterLab opens "
+                        "its notebook\n")
+
+
+@pytest.mark.parametrize(("user", "code", "refused"), [(0, 1, True), (0, 0, False), (1000, 1, False)])
+def test_root_is_told_how_jupyterlab_starts(checkout, monkeypatch, capsys, user, code, refused):
+    monkeypatch.setattr(lessons.os, "geteuid", lambda: user)
+    monkeypatch.setattr(lessons.subprocess, "run", lambda command, check: SimpleNamespace(returncode=code))
+    assert main(["lessons", "open", "1"]) == refused
+    how = f"unless you allow it: {sys.executable} -m jupyterlab {checkout.root / 'lessons/01_first.ipynb'} --allow-root"
+    assert (how in capsys.readouterr().err) is refused
 
 
 def test_an_installed_notebook_is_copied_once_and_never_over_ones_own_work(checkout, capsys):
@@ -78,7 +91,7 @@ def test_an_installed_notebook_is_copied_once_and_never_over_ones_own_work(check
     copy.write_text("my own work")
     assert main(["lessons", "open", "1"]) == 0
     assert copy.read_text() == "my own work"
-    assert capsys.readouterr().err == ""
+    assert "made" not in capsys.readouterr().err
 
 
 def test_without_jupyterlab_it_says_what_to_do(checkout, monkeypatch, capsys):

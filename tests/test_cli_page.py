@@ -48,6 +48,11 @@ def test_the_page_is_whole_live_and_closed_to_what_is_typed_into_it(browser, wri
         assert r"=cmd(' /C calc')!A0\n$x$ \u202eload" in said
 
 
+def test_before_the_long_wait_one_line_says_how_long_it_is(written):
+    _, said = written
+    assert said.splitlines()[-2:-1] == ["tsattn-mini: exporting the explorers, about a minute"]
+
+
 def test_what_is_said_beside_the_page_works_on_no_terminal(written):
     _, said = written
     assert "\u202e" not in said

@@ -95,6 +95,15 @@ def test_a_file_without_settings_is_named(checkpoint, content, why, tmp_path, ca
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["settings", "trace"])
+def test_what_loading_refuses_settings_refuses_with_the_same_sentence(checkpoint, tmp_path, command, capsys):
+    torch.save(torch.load(checkpoint) | {"extra.weight": torch.ones(1)}, checkpoint)
+    data = ["--data", str(own.data(tmp_path / "my.csv"))] if command == "trace" else []
+    assert main([command, str(checkpoint), *data, "--set", *own.SET]) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "tsattn-mini: error: state dict: unknown key 'extra.weight'\n")
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "uint16"])
 def test_numbers_that_nothing_here_computes_with_are_refused_by_name(dtype, checkpoint, capsys):
     state = torch.load(checkpoint)

@@ -147,6 +147,38 @@ def test_explorers_refuse_arguments_of_another_kind(change, message):
         Explorer(**arguments)
 
 
+def as_float(x):
+    step("y", float(x) * torch.ones(2), axes="S")
+
+
+def through_numpy(x):
+    step("y", torch.from_numpy(x.numpy() * np.ones(2, "float32")), axes="S")
+
+
+def numpy_itself(x):
+    step("y", torch.tensor(np.exp(x)), axes="")
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("fn", "what", "code", "instead"), [
+    (as_float, r"a Python decision on a tensor's value, or float\(…\) of one,", 'step("y", float(x) * torch.ones(2)',
+     "and the tensor itself where float(…) of it stands"),
+    (through_numpy, "a step through NumPy", 'step("y", torch.from_numpy(x.numpy()', "compute with torch"),
+    (numpy_itself, "a step through NumPy", 'step("y", torch.tensor(np.exp(x))', "compute with torch")])
+def test_what_leaves_torch_is_named_with_its_line(fn, what, code, instead):
+    line = fn.__code__.co_firstlineno + 1
+    with pytest.raises(ValueError, match=rf"^fn: {what} has no counterpart in the page's graph \(line {line} of "
+                                         rf"{fn.__name__}: {re.escape(code)}.*Instead: .*{re.escape(instead)}"):
+        Explorer(fn, one(), id="refused")
+
+
+def test_an_item_that_only_enters_a_product_stays_an_input_of_the_graph():
+    made = Explorer(lambda x: step("y", x.item() * torch.ones(2), axes="S"), one(), id="item")
+    made.set(x=2.0)
+    assert made.values["y"].tolist() == [2.0, 2.0]
+    made.close()
+
+
 @pytest.mark.bad_input
 def test_a_taken_id_says_how_to_free_it(explorer):
     with pytest.raises(ValueError, match=r"got 'refusals'.*; give one of them another title or id="):

@@ -206,7 +206,7 @@ def test_functions_that_do_not_fit_are_refused():
 @pytest.mark.bad_input
 def test_functions_that_leave_torch_are_refused():
     one = {"x": Slider(1.0, -2.0, 2.0)}
-    raises("a Python decision on a tensor's value has no counterpart.*torch.where",
+    raises(r"a Python decision on a tensor's value, or float.* has no counterpart.*torch\.where",
            fn=lambda x: step("y", x if x > 0 else -x, axes=""), inputs=one)
     calls = iter(range(100))
     raises("at the first values the exported graph gives another 'y'.*Something inside left torch and was frozen",

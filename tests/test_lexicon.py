@@ -40,7 +40,8 @@ def shown():
 
 def test_there_are_words_for_every_lesson():
     assert len(TERMS) >= 130
-    assert {term.lesson for term in TERMS} >= LESSONS - {2, 9}
+    bare = sorted(LESSONS - {2, 9} - {term.lesson for term in TERMS})
+    assert not bare, f"lessons {bare} own no word: give each an entry with lesson: in book/glossary/*.yaml"
     assert all(CHINESE.search(term.zh) and term.means.endswith(".") for term in TERMS)
 
 
@@ -58,7 +59,8 @@ def test_the_notation_page_has_every_table():
 
 def test_a_spelling_means_one_word():
     spelled = Counter(name.lower() for term in TERMS for name in (term.term, *term.also, *term.forms))
-    assert [name for name, count in spelled.items() if count > 1] == []
+    twice = [name for name, count in spelled.items() if count > 1]
+    assert not twice, f"{twice} stand twice in book/glossary/*.yaml: keep each spelling with one word"
 
 
 def test_lessons_exist():
@@ -70,15 +72,17 @@ def test_lessons_exist():
 def test_the_symbols_of_a_word_exist_in_its_lesson():
     missing = [(term.term, name) for term in TERMS for name in term.symbols
                if lexicon.meant(SYMBOLS, name, term.lesson) is None]
-    assert missing == []
+    assert not missing, "; ".join(f"the word {term!r} names the symbol {name!r}, which its lesson lacks: give it an "
+                                  "entry in book/symbols/*.yaml, or take it out of `symbols`" for term, name in missing)
 
 
 def test_the_names_of_symbols_exist_in_code():
     text = code()
     names = set(re.findall(r"\w+", text))
     filled = re.compile("|".join(re.sub("{[^}]*}", r"\\w+", name) for name in re.findall(r'step\(f"([\w{}]+)"', text)))
-    assert [(symbol.key, name) for symbol in SYMBOLS for name in symbol.code
-            if name not in names and not filled.fullmatch(name)] == []
+    unknown = [f"{symbol.key}: no code names {name!r}; correct `code` in book/symbols/{symbol.part}.yaml"
+               for symbol in SYMBOLS for name in symbol.code if name not in names and not filled.fullmatch(name)]
+    assert not unknown, "; ".join(unknown)
 
 
 def test_axes_are_in_the_alphabet_or_stand_in_a_picture():
@@ -92,14 +96,16 @@ def test_axes_are_in_the_alphabet_or_stand_in_a_picture():
 def test_every_step_that_is_shown_has_an_entry(book):
     missing = [(number, name) for number, steps in shown().items() for name, axes in steps
                if axes is not None and lexicon.meant(SYMBOLS, lexicon.basename(name), number, axes) is None]
-    assert missing == []
+    assert not missing, "; ".join(f"lesson {number} shows the step {name!r}: give it an entry in book/symbols/*.yaml"
+                                  for number, name in missing)
 
 
 def test_a_symbol_of_a_picture_is_shown_there(book):
     steps = {number: {lexicon.basename(name) for name, _ in steps} for number, steps in shown().items()}
     missing = [(symbol.key, name) for symbol in SYMBOLS if symbol.part == "pictures" for name in symbol.code
                if not any(name in steps.get(number, ()) for number in symbol.lessons)]
-    assert missing == []
+    assert not missing, "; ".join(f"no lesson of {key} shows a step {name!r}: take it out of book/symbols/pictures.yaml"
+                                  for key, name in missing)
 
 
 @pytest.mark.parametrize(("name", "lesson", "axes", "key"), [

@@ -32,9 +32,10 @@ def test_30_are_built_on_a_mistake_that_was_seen_somewhere():
 
 @pytest.mark.parametrize("number", LESSONS)
 def test_a_lesson_asks_on_more_than_one_level_and_for_more_than_one_answer_out_of_a_list(number):
-    asked = of_lesson(number)
-    assert len({q.difficulty for q in asked}) >= 2
-    assert {q.kind for q in asked} & {"several", "order", "match"}
+    asked, where = of_lesson(number), f"tsattn_mini/questions/lesson{number}.py"
+    levels, kinds = {q.difficulty for q in asked}, {q.kind for q in asked}
+    assert len(levels) >= 2, f"{where} asks on level {levels} alone: give a question another difficulty="
+    assert kinds & {"several", "order", "match"}, f"{where} has only {kinds}: add one of kind several, order or match"
 
 
 @pytest.mark.parametrize("note", ASKED)

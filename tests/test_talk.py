@@ -104,12 +104,17 @@ def test_a_mark_says_what_a_cell_is_to_the_talk():
 def test_a_lesson_is_a_talk_of_25_to_40_slides_that_shows_each_cell_once(path):
     cells = json.loads(path.read_text("utf8"))["cells"]
     slides = plan({"cells": cells})
-    assert 25 <= len(slides) <= 40
-    assert [slides[0].kind, *(slide.kind for slide in slides[-2:])] == ["title", "recap", "sources"]
+    assert 25 <= len(slides) <= 40, (f"{path.name} makes {len(slides)} slides, a talk has 25 to 40: join or part cells "
+                                     "by the tags slide and skip (book/_ext/tsbook/talk.py)")
+    assert [slides[0].kind, *(slide.kind for slide in slides[-2:])] == ["title", "recap", "sources"], (
+        f"{path.name}: the talk begins with the title and ends with Recap and References")
     shown = [i for slide in slides for i in slide.cells]
     assert shown == sorted(set(shown))
     kinds = [block(cell) for cell in cells]
     for kind, name in ((Block.EXPLORER, "explorer"), (Block.QUESTION, "predict")):
-        assert kinds.count(kind) == [slide.kind for slide in slides].count(name) > 0
-    notes = {i for i, kind in enumerate(kinds) if kind is Block.NOTES}
-    assert notes <= {i for slide in slides for i in slide.notes}
+        there, own = kinds.count(kind), [slide.kind for slide in slides].count(name)
+        assert there == own > 0, (f"{path.name}: {there} cells and {own} slides of the kind {name}: have one or more, "
+                                  "and tag none of them skip")
+    said = {i for slide in slides for i in slide.notes}
+    unsaid = [cells[i]["id"] for i, kind in enumerate(kinds) if kind is Block.NOTES and i not in said]
+    assert not unsaid, f"{path.name}: the notes {unsaid} stand in sections without a slide: move them"

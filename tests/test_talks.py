@@ -39,11 +39,13 @@ def test_the_answers_quote_numbers_that_the_lesson_prints(number):
 def test_an_entry_names_sections_tables_and_formulas_of_its_lesson(number):
     slides, about = plan(lesson(number)), entry(number)
     sections = {slide.section for slide in slides}
-    assert {one.at for one in about.questions} | set(about.drop) <= sections
-    assert len({one.ask for one in about.questions}) == len(about.questions)
+    where = f"book/talks/{number}.yaml"
+    unknown = sorted(({one.at for one in about.questions} | set(about.drop)) - sections)
+    assert not unknown, f"{where}: {unknown} have no slide; at and drop take {sorted(sections - {''})}"
+    assert len({one.ask for one in about.questions}) == len(about.questions), f"{where}: a question is asked twice"
     left = [slide for slide in slides if slide.section not in about.drop]
-    assert {"title", "recap"} <= {slide.kind for slide in left}
-    assert len(left) < len(slides)
+    assert {"title", "recap"} <= {slide.kind for slide in left}, f"{where}: drop leaves out the title or the Recap"
+    assert len(left) < len(slides), f"{where}: drop leaves out nothing"
 
 
 def test_every_lesson_of_the_book_has_an_entry():

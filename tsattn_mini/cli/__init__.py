@@ -22,8 +22,10 @@ examples:
   %(prog)s lessons open 05                  open lesson 05
   %(prog)s quiz 05                          its check questions, here in the terminal
   %(prog)s settings my_model.pth            what a checkpoint tells about itself
-  %(prog)s trace my_model.pth --data my.csv --target load --set n_heads=8
-  %(prog)s page my_model.pth --data my.csv --target load --out my_model.html
+  %(prog)s trace my_model.pth --data my.csv --target load --set n_heads=8 label_len=48 pred_len=96
+  %(prog)s page my_model.pth --data my.csv --out my_model.html --set n_heads=8 label_len=48 pred_len=96
+
+Behind --set stands what `settings` says the weights do not tell; here it is that of a Non-stationary Transformer.
 
 '%(prog)s COMMAND --help' says more of each. Nothing here asks the network for anything.
 """

@@ -97,8 +97,8 @@ def described(asked: argparse.Namespace) -> tuple["Settings", str | None, dict[s
 
 
 def _refuse_unknown(given: Mapping[str, Any], found: "Settings") -> None:
-    from tsattn_mini.official.checkpoint import MODELS
-    module = MODELS[found.model]
+    from tsattn_mini.official.checkpoint import kind
+    module = kind(found.model, found.ours)
     ours = {*found.read, *module.NEEDED, *module.OPTIONAL}
     released = [*module.NAMES, *sorted(ours - {*module.NAMES.values()}), "task_name"]
     for name in given:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -86,7 +87,7 @@ def start(asked: argparse.Namespace) -> None:
     """Open the page or the notebook of a lesson, or print its path.
 
     Raises:
-        ValueError: when there is neither a page nor JupyterLab, or no browser; says what to do.
+        ValueError: when there is neither a page nor JupyterLab, no browser, or root may not start it; says what to do.
     """
     notebook = find(asked.lesson)
     page = page_of(notebook)
@@ -97,10 +98,20 @@ def start(asked: argparse.Namespace) -> None:
             raise ValueError(f"no browser was found; open this file in one: {page}")
         say(f"opened {page}")
     elif find_spec("jupyterlab"):
-        subprocess.run([sys.executable, "-m", "jupyterlab", _own(notebook)], check=False)
+        say(f"lesson {notebook.stem[:2]} has no built page here (`make book` makes it): JupyterLab opens its notebook")
+        _start_jupyterlab(_own(notebook))
     else:
         raise ValueError(f"lesson {notebook.stem[:2]} has no built page here, and JupyterLab is not installed: run "
                          f"`make book` in a checkout, or `pip install jupyterlab`; the notebook is {notebook}")
+
+
+def _start_jupyterlab(notebook: Path) -> None:
+    """JupyterLab with a notebook, until it ends; for the user root it starts only where that is allowed."""
+    command = [sys.executable, "-m", "jupyterlab", notebook]
+    ended = subprocess.run(command, check=False)
+    if ended.returncode and os.name == "posix" and os.geteuid() == 0:
+        raise ValueError("JupyterLab does not start for the user root unless you allow it: "
+                         f"{' '.join(map(str, command))} --allow-root")
 
 
 def _own(notebook: Path) -> Path:

@@ -7,11 +7,11 @@ from tsattn_mini.cli.terminal import say, waiting
 
 EPILOG = """
 examples:
-  tsattn-mini page my_model.pth --data my.csv --target load --out my_model.html
-  tsattn-mini page my_model.pth --data my.csv --set n_heads=8 label_len=48 pred_len=96 --out my_model.html
-  tsattn-mini page my_model.pth --data my.csv --start 2016-07-01 --title "Load, July" --out july.html
+  tsattn-mini page my_model.pth --data my.csv --target load --set n_heads=8 label_len=48 pred_len=96 --out my_model.html
+  tsattn-mini page my_model.pth --data my.csv --config args.json --start 2016-07-01 --title "Load, July" --out july.html
   tsattn-mini page memory.pth --text "Alexander the Great" --config args.json --out memory.html
 
+Behind --set, or in args.json, stands what `tsattn-mini settings my_model.pth` says the weights do not tell.
 The file holds everything it needs, the numbers of your series among it: whoever gets it can read them.
 """
 
@@ -41,7 +41,8 @@ def run(asked: argparse.Namespace) -> None:
     model, read = checkpoint(asked), source(asked)
     from tsattn_mini import explain
     from tsattn_mini.explore.page import write
-    with waiting("making the explorers, which takes a while", 3, asked.stages):
+    say("exporting the explorers, about a minute")
+    with waiting("exporting the explorers", 3, asked.stages):
         blocks = explain.explorers(model, **read)
     with waiting(f"writing {asked.out}", 4, asked.stages):
         title = f"{asked.checkpoint.name} on {asked.data.name if asked.data else 'a text'}"

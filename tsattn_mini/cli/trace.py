@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 EPILOG = """
 examples:
   tsattn-mini trace my_model.pth --data my.csv --target load --set n_heads=8 label_len=48 pred_len=96
-  tsattn-mini trace my_model.pth --data my.csv --start 2016-07-01 --steps 'enc0/*' tau delta
-  tsattn-mini trace my_model.pth --data my.csv --flow flow.svg --csv steps.csv
+  tsattn-mini trace my_model.pth --data my.csv --config args.json --start 2016-07-01 --steps 'enc0/*' tau delta
+  tsattn-mini trace my_model.pth --data my.csv --config args.json --flow flow.svg --csv steps.csv
   tsattn-mini trace memory.pth --text "Alexander the Great" --config args.json
 
+Behind --set, or in args.json, stands what `tsattn-mini settings my_model.pth` says the weights do not tell.
 The table goes to the standard output, what was found on the way to the standard error.
 """
 STYLE = ("text{font:12px ui-sans-serif,system-ui,sans-serif;text-anchor:middle;fill:#1f2328}.ts-step{font-weight:600}"

@@ -8,8 +8,10 @@ import contextlib
 import io
 import logging
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import onnx
 import onnxruntime
@@ -24,8 +26,10 @@ PARITY = 1e-5  # largest difference between graph and module, as a share of the 
 ADVICE = [
     (r"complex", "index or write the real and imaginary parts (torch.view_as_real), or use real cos/sin matrices"),
     (r"roll", "gather with computed indices: x.gather(dim, (arange(n) + shift) % n)"),
+    (r"\.numpy\(\)", "compute with torch: what NumPy gives is no part of a graph"),
     (r"data-dependent|item|_local_scalar_dense|nonzero",
-     "Python cannot branch on, index by or loop over a tensor's value in a graph: use torch.where, gather or a mask"),
+     "Python cannot branch on, index by or loop over a tensor's value in a graph: use torch.where, gather or a mask, "
+     "and the tensor itself where float(…) of it stands"),
     (r"linalg|svd|eig|cholesky|inverse",
      "write it with products and sums, or compute it outside fn and pass the result in"),
     (r"aten\.(amax|amin)", "give amax and amin a dimension, or write x.max() and x.min()"),
@@ -110,19 +114,28 @@ def difference(want: Tensor, got: Tensor) -> float:
 
 
 def _explain(error: Exception) -> str:
-    chain, cause = [], error
-    while cause is not None:
-        chain.append(str(cause))
-        cause = cause.__cause__
-    text = "\n".join(chain)
+    chain = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    text = "\n".join(map(str, chain))
     advice = next((a for pattern, a in ADVICE if re.search(pattern, text)), "use an operation that torch.onnx exports")
     found = re.search(r"OpOverload\(op='([\w.]+)'", text) or re.search(r"torch\.ops\.([\w.]+?)\.\w+\]", text)
     line = re.search(r'File "[^"]*", line (\d+), in (\S+)\n\s*(.+)', text)
-    what = f"operation {found[1]}" if found else "it"
-    where = f" (line {line[1]} of {line[2]}: {line[3].strip()})" if line else ""
+    number, name, code = line.groups() if line else _line(chain[-1])
+    where = f" (line {number} of {name}: {code.strip()})" if number else ""
+    what = f"operation {found[1]}" if found else "an operation"
     if "data-dependent" in text:
-        what = "a Python decision on a tensor's value"
+        what = "a Python decision on a tensor's value, or float(…) of one,"
+    elif ".numpy()" in text:
+        what = "a step through NumPy"
     return f"fn: {what} has no counterpart in the page's graph{where}. Instead: {advice}"
+
+
+def _line(error: Exception) -> tuple[int | None, str, str]:
+    """The last line that ran outside torch and this module when it failed: its number, its function, its code."""
+    ours = (__file__, str(Path(torch.__file__).parent), str(Path(contextlib.__file__).parent))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    return (frames[-1].lineno, frames[-1].name, frames[-1].line or "") if frames else (None, "", "")
 
 
 def _strip(model: onnx.ModelProto) -> None:

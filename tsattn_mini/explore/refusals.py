@@ -78,7 +78,7 @@ def check_shown(trace: Trace, show: Sequence[str | Joined] | None) -> list[str]:
     for name in shown:
         if name not in trace:
             raise ValueError(f"show: no step {name!r}; fn names {', '.join(trace)}")
-        if name in ("", "__proto__") or visible(name) != name:
+        if name == "__proto__" or visible(name) != name:
             raise ValueError(f"fn: expected a step name that the page can use, got {name!r}")
         if 0 in trace[name].shape:
             raise ValueError(f"fn: expected at least one entry along every axis of step {name!r}, "

@@ -15,8 +15,7 @@ from tsattn_mini.zoo.autoformer import AutoCorrelation, Autoformer, auto_correla
 OPERATOR = {"released_lags": True, "released_count": True}
 RELEASED = {**OPERATOR, "shared_in_training": True}
 
-MODEL = Autoformer
-NAMES = decomposition.NAMES
+MODEL, NAMES, RULES = Autoformer, decomposition.NAMES, decomposition.RULES
 NEEDED = {**decomposition.NEEDED, "factor": "how many delays are kept, factor · ln n of n"}
 OPTIONAL = (*decomposition.OPTIONAL, *RELEASED)
 
@@ -31,11 +30,15 @@ def told(state: weights.State) -> dict[str, Any]:
 def load(state: Mapping[str, Any], **config: Any) -> Autoformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = told(state)
-    net = Autoformer(**weights.settings(config, NAMES, found, NEEDED, OPTIONAL))
-    rules, tables = library.settle(state, found, decomposition.RULES)
+    net = build(state, config)
+    rules, tables = library.settle(state, told(state), RULES)
     weights.transfer(state, net, rules, also=tables)
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> Autoformer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    return Autoformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
 
 
 def _forecast(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,10 +1,10 @@
-"""A checkpoint of a released model becomes a module of this package; what its weights tell, and what they do not."""
+"""A checkpoint becomes a module of this package; what its weights tell, and what they do not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from torch import Tensor, nn
@@ -20,11 +20,12 @@ from tsattn_mini.official import (
     itransformer,
     kite,
     nonstationary,
+    own,
     timexer,
     weights,
 )
 from tsattn_mini.official.reading import Found, read
-from tsattn_mini.official.recognising import marked, recognise
+from tsattn_mini.official.recognising import marked, recognise, saved_here
 from tsattn_mini.official.released_settings import in_folder
 
 MODELS: dict[str, ModuleType] = {
@@ -34,19 +35,29 @@ LIBRARY = {  # what thuml/Time-Series-Library takes where its command line says 
     "seq_len": 96, "label_len": 48, "pred_len": 96, "V": 7, "H": 8, "kernel": 25, "factor": 1, "features": "M"}
 INSIDE = {"activation": "gelu", "seed": 0, "sigma_min": 0.15, "structure_max": 0.9}  # where a part of the model has it
 TABLES = ("position_embedding.pe",)
+COUNTED = ("running_mean", "running_var")  # of what passed through, which no gradient moves
 OFF = (autoformer, duet)  # these load as the papers have it, the others as released
 FROM_LIBRARY = ("nonstationary", "informer", "autoformer", "fedformer", "itransformer", "timexer")
+OWN = "a model of this package; what its class was given beside the sizes must be given again"
 READ, BESIDE, FOLDER, GIVEN = "read from the weights", "in the file", "in the folder's name", "given"
 
 
+def kind(name: str, ours: bool) -> ModuleType | SimpleNamespace:
+    """What there is for state dicts of a model: released ones, or ours."""
+    return own.of(MODELS[name]) if ours else MODELS[name]
+
+
 def load_checkpoint(path_or_dict: str | Path | Mapping[str, Any], model: str | None = None, **config: Any) -> nn.Module:
-    """The module of this package with the weights of a released checkpoint, in evaluation mode.
+    """The module of this package with the weights of a checkpoint, of a released model or of ours, in evaluation mode.
 
     The weights move as they are, bit by bit; only their names change. Sizes are read from the weights; `config` adds
     what no weight tells, and is compared with what they do tell. Settings that lie in the file beside the weights, or
     in the name of the folder that Time-Series-Library saves to, are taken too, after those of `config`. The names of
     the released settings are understood as well as ours (`d_model` is `M`, `n_heads` is `H`), and a whole released
-    configuration may be passed (`configuration` reads one). `settings` tells all this without loading.
+    configuration may be passed (`configuration` reads one). `settings` tells all this.
+
+    A state dict that a model of this package saved is known by its names and loaded with the defaults of its class:
+    what the class was given beside the sizes (a released switch, say) is passed here again.
 
     Args:
         path_or_dict: a file written by `torch.save`, or what it holds: a state dict, alone or under a name such as
@@ -73,11 +84,16 @@ def load_checkpoint(path_or_dict: str | Path | Mapping[str, Any], model: str | N
             unknown, or a tensor of the wrong shape (each is named).
     """
     name, state, taken, _ = _open(path_or_dict, model, config)
+    return _load(kind(name, saved_here(name, state)), state, taken)
+
+
+def _load(module: ModuleType | SimpleNamespace, state: dict[str, Tensor],
+          taken: Mapping[str, tuple[Any, str]]) -> nn.Module:
     given = {key: value for key, (value, _) in taken.items()}
     try:
-        return MODELS[name].load(state, **given).eval()
+        return module.load(state, **given).eval()
     except ValueError as error:
-        raise ValueError(_as_given(str(error), {MODELS[name].NAMES.get(key, key): key for key in given})) from error
+        raise ValueError(_as_given(str(error), {module.NAMES.get(key, key): key for key in given})) from error
 
 
 def _as_given(error: str, names: Mapping[str, str]) -> str:
@@ -96,6 +112,7 @@ class Settings:
         missing: what must still be passed, under its released name, with a word on each.
         table: all of it, one setting a row, and where each comes from.
         left: names in the file that are no weights of the model and are passed over.
+        ours: whether a model of this package saved it.
     """
 
     model: str
@@ -104,6 +121,7 @@ class Settings:
     missing: dict[str, str]
     table: Table
     left: tuple[str, ...]
+    ours: bool
 
     def __repr__(self) -> str:
         return self.table.text
@@ -119,22 +137,27 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
 
     Raises:
         ValueError: a file that is no checkpoint or holds code, an unknown model or one that the weights do not look
-            like, weights that lack what a size is read from, or a setting that is misspelled or contradicts them.
+            like, weights that lack what a size is read from, or a setting that is misspelled or contradicts them; where
+            nothing is missing, whatever `load_checkpoint` refuses.
     """
     name, state, taken, found = _open(path_or_dict, model, config)
-    module, state = MODELS[name], weights.plain(state)
+    module, state = kind(name, mine := saved_here(name, state)), weights.plain(state)
     told = module.told(state)
     weights.settings(config, module.NAMES, told, {}, (*module.NEEDED, *module.OPTIONAL))  # as loading would refuse them
     given = {ours: value for key, (value, _) in taken.items() if (ours := module.NAMES.get(key, key)) not in told}
     needed = {**module.NEEDED, **(fedformer.undrawn(state, given) if module is fedformer else {})}
     missing = {_released(module, ours): text.partition(", released name")[0]
                for ours, text in needed.items() if ours not in given and ours not in told}
+    if not missing:
+        _load(module, state, taken)
     place = f"in the file under {found.place!r}" if found.place else "in the file" if found.path else "in the dict"
     beside = BESIDE if "model" in found.settings else FOLDER
     source = GIVEN if model else READ if name in marked(state) else beside
     fixed = {key: value for key, value in state.items() if key.endswith(TABLES)}
-    learned = {key: value for key, value in state.items() if key not in fixed}
+    learned = {key: value for key, value in state.items()
+               if value.is_floating_point() and not key.endswith((*TABLES, *COUNTED))}
     rows = [("model", name, source), ("weights", _numbers(learned), place),
+            *([("saved by", "tsattn-mini", OWN)] if mine else []),
             *([("fixed tables", _numbers(fixed), "sinusoids of the positions, which never train")] if fixed else []),
             *((_released(module, ours), _short(value), READ) for ours, value in told.items() if value is not None),
             *((key, _short(value), source) for key, (value, source) in taken.items()
@@ -147,7 +170,7 @@ def settings(path_or_dict: str | Path | Mapping[str, Any], model: str | None = N
                f"{key}={value}") for key, value in _departures(module, given).items())]
     if found.left:
         rows.append(("passed over", f"{len(found.left)} names", _short(", ".join(found.left))))
-    return Settings(name, told, given, missing, Table(("setting", "value", "where from"), rows), found.left)
+    return Settings(name, told, given, missing, Table(("setting", "value", "where from"), rows), found.left, mine)
 
 
 def _numbers(state: Mapping[str, Tensor]) -> str:
@@ -167,7 +190,7 @@ def _open(path_or_dict: Any, model: str | None, config: dict[str, Any]) \
     folder = in_folder(found.path.absolute().parent.name) if found.path else {}
     said = found.settings.get("model") or folder.get("model")
     name, state, left = recognise(found.state, model, said if isinstance(said, str) else None)
-    module = MODELS[name]
+    module = kind(name, saved_here(name, state))
     told = module.told(weights.plain(state))
     understood = {*module.NAMES, *module.NEEDED, *module.OPTIONAL, *told, "task_name"}
     mine = {module.NAMES.get(key, key) for key in config}

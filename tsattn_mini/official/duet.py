@@ -24,13 +24,13 @@ CLUSTERS = [(r"(^|\.)router\.W_h$", r"\1W_h"),
             (r"experts\.(\d+)\.seasonal\.", r"experts.\1.Linear_Seasonal."),
             (r"experts\.(\d+)\.trend\.", r"experts.\1.Linear_Trend."),
             (r"revin\.(weight|bias)$", r"revin.affine_\1")]
-FORECASTER = [(r"^clusters\.", "cluster."), *CLUSTERS,
-              (r"^mask\.A$", "mask_generator.A"),
-              (r"^encoder\.layers\.", "Channel_transformer.attn_layers."),
-              (r"^encoder\.norm\.", "Channel_transformer.norm."),
-              (r"attention\.(query|key|value|out)\.", r"attention.\1_projection."),
-              (r"ffn\.up\.", "conv1."), (r"ffn\.down\.", "conv2."),
-              (r"^head\.", "linear_head.0.")]
+RULES = [(r"^clusters\.", "cluster."), *CLUSTERS,
+         (r"^mask\.A$", "mask_generator.A"),
+         (r"^encoder\.layers\.", "Channel_transformer.attn_layers."),
+         (r"^encoder\.norm\.", "Channel_transformer.norm."),
+         (r"attention\.(query|key|value|out)\.", r"attention.\1_projection."),
+         (r"ffn\.up\.", "conv1."), (r"ffn\.down\.", "conv2."),
+         (r"^head\.", "linear_head.0.")]
 UNUSED = ("mean", "std")  # of the standard normal that the released load is computed with
 
 MODEL = DUET
@@ -44,10 +44,15 @@ OPTIONAL = ("activation", "per_variable", "marks", *RELEASED)
 def load(state: Mapping[str, Any], **config: Any) -> DUET:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    net = DUET(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
+    net = build(state, config)
     own = {name: value for name, value in net.state_dict().items() if name.startswith("draws.")}
-    weights.transfer({**state, **own}, net, FORECASTER, also=[f"cluster.{name}" for name in UNUSED])
+    weights.transfer({**state, **own}, net, RULES, also=[f"cluster.{name}" for name in UNUSED])
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> DUET:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    return DUET(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
 
 
 def told(state: weights.State) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The weights do not say which row an n-gram has: that follows from the tokenizer'
 numbers of all layers with a memory, and the seed. All of them are needed to load a checkpoint.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ NEEDED = {"vocab": "[decoded text, raw token] of every token id",
           "H": "heads per order, released name n_head_per_ngram",
           "pad": "the padding token's id, or None, released name pad_id"}
 OPTIONAL = ("seed",)
+FOLLOWS = re.compile(r"hashing\.|table\.offsets$")  # buffers of ours that the settings alone decide
+OURS = ("keep_negative", "root", "conv_gate")  # settings that only a model of this package has
 
 
 def load(state: Mapping[str, Any], **config: Any) -> Engram:
@@ -49,7 +52,23 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
         ValueError: a layer that is not listed, or weights and settings that contradict each other.
     """
     state = weights.plain(state)
-    settings = weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL)
+    net = build(state, {**config, **RELEASED})
+    offsets = net.table.offsets.flatten()
+    if OFFSETS in state and not torch.equal(state[OFFSETS].flatten(), offsets):
+        raise ValueError(f"state dict: {OFFSETS!r} holds {state[OFFSETS].tolist()}, but these layers, sizes and heads "
+                         f"give {offsets.tolist()}")
+    own = {name: t for name, t in net.state_dict().items() if name.startswith("hashing.") or name == "table.offsets"}
+    weights.transfer({**_gathered(state, *net.gate.k_gain.shape), **own}, net, RULES, also=[OFFSETS])
+    return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> Engram:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet.
+
+    Raises:
+        ValueError: a layer that is not listed, or weights and settings that contradict each other.
+    """
+    settings = weights.settings(config, NAMES, told(state), NEEDED, (*OPTIONAL, *OURS))
     if settings["layer"] not in settings["layers"]:
         raise ValueError(f"layer: expected one of layers={list(settings['layers'])}, got {settings['layer']}")
     hashing = _hashes(settings["vocab"], settings)[settings["layer"]]
@@ -57,14 +76,8 @@ def load(state: Mapping[str, Any], **config: Any) -> Engram:
     for name, size in (("max_ngram_size", len(settings["sizes"]) + 1), ("n_embed_per_ngram", settings["H"] * E)):
         if config.get(name, size) != size:
             raise ValueError(f"{name}: the other settings and the weights say {size}, got {config[name]}")
-    net = Engram(hashing, settings["M"], settings["C"], E, settings["K"], root=RELEASED["root"])
-    offsets = net.table.offsets.flatten()
-    if OFFSETS in state and not torch.equal(state[OFFSETS].flatten(), offsets):
-        raise ValueError(f"state dict: {OFFSETS!r} holds {state[OFFSETS].tolist()}, but these layers, sizes and heads "
-                         f"give {offsets.tolist()}")
-    own = {name: t for name, t in net.state_dict().items() if name.startswith("hashing.") or name == "table.offsets"}
-    weights.transfer({**_gathered(state, settings["C"], settings["M"]), **own}, net, RULES, also=[OFFSETS])
-    return net
+    return Engram(hashing, settings["M"], settings["C"], E, settings["K"], root=settings.get("root"),
+                  conv_gate=settings.get("conv_gate"))
 
 
 def told(state: weights.State) -> dict[str, Any]:
@@ -78,7 +91,7 @@ def _hashes(vocab: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> dict
     if not isinstance(vocab, Sequence) or not vocab or any(isinstance(v, str) or len(v) != 2 for v in vocab):
         raise ValueError("vocab: expected [decoded text, raw token] of every token id")
     texts, raw = zip(*vocab, strict=True)
-    return ngram_hashes(Compression(texts, raw, keep_negative=RELEASED["keep_negative"]), settings["layers"],
+    return ngram_hashes(Compression(texts, raw, keep_negative=settings.get("keep_negative", False)), settings["layers"],
                         settings["sizes"], settings["H"], settings["pad"], settings.get("seed", 0))
 
 
@@ -96,7 +109,7 @@ def _gathered(state: weights.State, C: int, M: int) -> weights.State:
 
 def _hash(params: dict[str, Any], state: weights.State, x: dict[str, Tensor]) -> dict[str, Tensor]:
     needed = {name: meaning for name, meaning in NEEDED.items() if name != "layer"}
-    settings = weights.settings(params, NAMES, {}, needed, ("seed",))
+    settings = {**RELEASED, **weights.settings(params, NAMES, {}, needed, ("seed",))}
     hashes = _hashes(settings["vocab"], settings)
     first = next(iter(hashes.values()))
     answer = {"out/lookup_table": first.compression.table, "out/num_new_token": torch.tensor(first.compression.size),

@@ -26,7 +26,12 @@ OWN = r"(^|\.)modes(_kv)?$"  # drawn anew at every start of the released code, a
 MATRICES = [(r"(^|\.)attend\.", r"\1inner_correlation."), (r"(^|\.)real$", r"\1weights1"),
             (r"(^|\.)imag$", r"\1weights2")]
 LAYER = [*MATRICES, *library.LAYER]
+RULES = [*MATRICES, *decomposition.RULES]
 PLACES = {"modes_enc": "encoder", "modes_dec_self": "decoder", "modes_cross_q": "cross_q", "modes_cross_kv": "cross_kv"}
+KEPT = {"modes_enc": "encoder.attn_layers.0.attention.inner_correlation.modes",  # in a state dict of this package
+        "modes_dec_self": "decoder.layers.0.self_attention.inner_correlation.modes",
+        "modes_cross_q": "decoder.layers.0.cross_attention.inner_correlation.modes",
+        "modes_cross_kv": "decoder.layers.0.cross_attention.inner_correlation.modes_kv"}
 MODEL = FEDformer
 NAMES = {**decomposition.NAMES, "mode_select": "draw", "cross_activation": "cross"}
 NEEDED = {name: text for name, text in decomposition.NEEDED.items() if name != "H"}
@@ -36,20 +41,24 @@ OPTIONAL = (*decomposition.OPTIONAL, "draw", "cross", "modes", *PLACES, *RELEASE
 def load(state: Mapping[str, Any], **config: Any) -> FEDformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found, state = told(state), _one_matrix_per_mode(state)
-    config = {**RELEASED, "released_sharing": _shared(state), **config}
-    given = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
-    given["modes"] = _modes(state, given)
-    net = FEDformer(**given)
-    rules, tables = library.settle(state, found, [*MATRICES, *decomposition.RULES])
-    weights.transfer(state, net, rules, also=tables, own=OWN)
+    net = build(state, {**RELEASED, "released_sharing": _shared(state), **config})
+    rules, tables = library.settle(state, told(state), RULES)
+    weights.transfer(_one_matrix_per_mode(state), net, rules, also=tables, own=OWN)
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> FEDformer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    given = weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL)
+    given["modes"] = _modes(state, given)
+    return FEDformer(**given)
 
 
 def told(state: weights.State) -> dict[str, Any]:
     """What the weights tell about the model they belong to."""
     first = "encoder.attn_layers.0.attention.inner_correlation.weights1"
-    return {**library.sizes(state), "H": weights.size(state, first, axis=0, rank=4)}
+    return {**library.sizes(state), "H": weights.size(state, first, axis=0, rank=4),
+            **{name: state[kept].tolist() for name, kept in KEPT.items() if kept in state}}
 
 
 def _one_matrix_per_mode(state: weights.State) -> weights.State:
@@ -68,7 +77,7 @@ def undrawn(state: weights.State, given: Mapping[str, Any]) -> dict[str, str]:
     """The lists of bins that the settings of a released state dict lack, with a word on each."""
     if given.get("draw") == "low" or not {"seq_len", "pred_len"} <= set(given):
         return {}
-    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state, axis=3)
+    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state)
     return {name: f"which {counts[place]} of {lengths[place]} bins were drawn, a list; or mode_select='low'"
             for name, place in PLACES.items() if name not in given and counts[place] != lengths[place]}
 
@@ -80,9 +89,9 @@ def _lengths(seq_len: int, pred_len: int) -> dict[str, int]:
     return {"encoder": half, "decoder": ahead, "cross_q": ahead, "cross_kv": half}
 
 
-def _counts(state: weights.State, axis: int) -> dict[str, int]:
-    """How many bins the matrices of every place keep, which are counted along `axis`."""
-    encoder, own, cross = (weights.size(state, f"{place}.inner_correlation.weights1", axis, 4) for place in
+def _counts(state: weights.State) -> dict[str, int]:
+    """How many bins the matrices of every place keep."""
+    encoder, own, cross = (weights.size(state, f"{place}.inner_correlation.weights1", axis=3, rank=4) for place in
                            ("encoder.attn_layers.0.attention", "decoder.layers.0.self_attention",
                             "decoder.layers.0.cross_attention"))
     return {"encoder": encoder, "decoder": own, "cross_q": cross, "cross_kv": encoder}
@@ -91,7 +100,7 @@ def _counts(state: weights.State, axis: int) -> dict[str, int]:
 def _modes(state: weights.State, given: dict[str, Any]) -> dict[str, list[int]]:
     """The kept bins of every place, as given; or, where the released draw had no choice, as they must have been."""
     asked, low = given.pop("modes", None), given.get("draw") == "low"
-    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state, axis=0)
+    lengths, counts = _lengths(given["seq_len"], given["pred_len"]), _counts(state)
     half, encoder = lengths["encoder"], counts["encoder"]
     if isinstance(asked, int) and min(asked, half) != encoder:
         raise ValueError(f"modes: the weights keep {encoder} bins of {half} in the encoder, got {asked}")

@@ -23,6 +23,7 @@ OWN = r"index_sample$"  # drawn anew at every call of the released code, so no s
 
 DISTILLING = [(r"encoder\.distil\.(\d+)\.conv\.", r"encoder.conv_layers.\1.downConv."),
               (r"encoder\.distil\.", "encoder.conv_layers.")]
+RULES = [*DISTILLING, *library.FORECASTER]
 MODEL, NAMES = Informer, library.NAMES
 NEEDED = {"seq_len": "steps of the past", "label_len": "steps of the past in front of the decoder",
           "pred_len": "steps to forecast", "H": "number of heads, released name n_heads",
@@ -37,16 +38,20 @@ WHOLE = {"enc_out": "enc_out", "x_dec_in": "x_dec", "dec_projection": "dec_out",
 def load(state: Mapping[str, Any], **config: Any) -> Informer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = told(state)
-    given = {**RELEASED, **config}
-    if "task_name" in config:
-        given.setdefault("normalise", config["task_name"] == SHORT)
-    if "distil" in given and found["e_layers"] == 1:  # with one layer there is nothing to halve
-        del given["distil"]
-    net = Informer(**weights.settings(given, NAMES, found, NEEDED, OPTIONAL))
-    rules, tables = library.settle(state, found, [*DISTILLING, *library.FORECASTER])
+    net = build(state, {**RELEASED, **config})
+    rules, tables = library.settle(state, told(state), RULES)
     weights.transfer(state, net, rules, also=tables, own=OWN)
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> Informer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    found, given = told(state), dict(config)
+    if "task_name" in given:
+        given.setdefault("normalise", given["task_name"] == SHORT)
+    if found["e_layers"] == 1:  # there is nothing to halve
+        given.pop("distil", None)
+    return Informer(**weights.settings(given, NAMES, found, NEEDED, OPTIONAL))
 
 
 def told(state: weights.State) -> dict[str, Any]:

@@ -15,9 +15,8 @@ RELEASED = {"released_statistics": True}  # μ detached, σ not, and the divisio
 EMBEDDING = [(r"(^|\.)value\.", r"\1value_embedding.")]
 LAYER = [(r"attention\.(query|key|value|out)\.", r"attention.\1_projection."), (r"ffn\.up\.", "conv1."),
          (r"ffn\.down\.", "conv2.")]
-FORECASTER = [(r"^embedding\.value\.", "enc_embedding.value_embedding."),
-              (r"^encoder\.layers\.", "encoder.attn_layers."),
-              *LAYER]
+RULES = [(r"^embedding\.value\.", "enc_embedding.value_embedding."),
+         (r"^encoder\.layers\.", "encoder.attn_layers."), *LAYER]
 
 MODEL = ITransformer
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V"}
@@ -35,10 +34,15 @@ WHOLE = {"x_norm": "x_norm", "enc_embedding": "embedding/tokens", "enc_out": "en
 def load(state: Mapping[str, Any], **config: Any) -> ITransformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = _one_head(weights.plain(state))
-    config = {name: value for name, value in config.items() if name not in DECODER}
-    net = ITransformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
-    weights.transfer(state, net, FORECASTER)
+    net = build(state, config)
+    weights.transfer(state, net, RULES)
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> ITransformer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    config = {name: value for name, value in config.items() if name not in DECODER}
+    return ITransformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
 
 
 def told(state: weights.State) -> dict[str, Any]:

@@ -30,6 +30,7 @@ NETWORK = [
 ]
 SOURCE = [(r"(^|\.)barycentre\.", r"\1barycenter_mapper."), (r"(^|\.)spread\.", r"\1uncertainty_estimator."),
           (r"(^|\.)M$", r"\1manifold_basis"), (r"(^|\.)mix$", r"\1mix_param")]
+RULES = [(r"^(source|field)\.", lambda m: {"source": "", "field": "net."}[m[1]]), *SOURCE, *NETWORK]
 DEAD = re.compile(r"(^|\.)res_blocks\.|\.prior_bias$")  # stored and counted, never read by the released forward
 
 MODEL = KITE
@@ -37,6 +38,8 @@ NAMES = {"d_model": "M", "n_heads": "H", "seq_len": "T", "horizon": "F", "pred_l
          "use_future_exog": "future", "min_sigma": "sigma_min"}
 NEEDED = {"H": "number of heads, released name n_heads"}
 OPTIONAL = ("sigma_min", "structure_max", "p_uncond")
+OURS = ("norm", "loss", "one_coin", "form", "conditioning", "gate")  # settings that only a model of this package has
+PART = ("hidden", "rank", "sigma_min", "structure_max", "form")  # those of the source
 
 BLOCK = {"adaln": "adaln", "A": "kgc/A", "attn_in": "asks", "attn_out": "told", "mlp_out": "mlp", "out": "x"}
 WHOLE = {"input_proj": "x", "time_freq": "moment/waves", "time_emb": "moment/time", "y_exo_emb": "y_exo",
@@ -46,15 +49,19 @@ WHOLE = {"input_proj": "x", "time_freq": "moment/waves", "time_emb": "moment/tim
 def load(state: Mapping[str, Any], **config: Any) -> KITE:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = _inner(weights.plain(state))
-    found = told(state)
-    config = weights.settings(config, NAMES, found, NEEDED, OPTIONAL)
-    hidden, rank = config.pop("hidden"), config.pop("rank")
-    source = {k: config.pop(k) for k in ("sigma_min", "structure_max") if k in config}
-    net = KITE(**config, **RELEASED, source={"hidden": hidden, "rank": rank, **source, **RELEASED_SOURCE})
-    dead = [name for name in state if DEAD.search(name)]
-    inside = [(r"^(source|field)\.", lambda m: {"source": "", "field": "net."}[m[1]])]
-    weights.transfer(state, net, [*inside, *SOURCE, *NETWORK], also=dead)
+    net = _built({**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL), **RELEASED, **RELEASED_SOURCE})
+    weights.transfer(state, net, RULES, also=[name for name in state if DEAD.search(name)])
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> KITE:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    return _built(weights.settings(config, NAMES, told(state), NEEDED, (*OPTIONAL, *OURS)))
+
+
+def _built(config: Mapping[str, Any]) -> KITE:
+    source = {name: value for name, value in config.items() if name in PART}
+    return KITE(**{name: value for name, value in config.items() if name not in PART}, source=source)
 
 
 def _inner(state: weights.State) -> weights.State:

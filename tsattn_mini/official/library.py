@@ -28,6 +28,8 @@ FORECASTER = [
 LAYER = [(r"^(query|key|value|out)\.", r"\1_projection.")]  # of an attention by itself
 CALENDAR = {"fixed": (r"embedding\.time\.tables\.(\w+)\.", r"embedding.temporal_embedding.\1_embed.emb."),
             "learned": (r"embedding\.time\.tables\.(\w+)\.", r"embedding.temporal_embedding.\1_embed.")}
+POINTWISE = re.compile(r"conv[12]\.weight$")  # convolutions over one position, whose last axis linear layers lack
+BY_MODE = re.compile(r"inner_correlation\.weights[12]$")  # one matrix per mode, which is their last axis
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V", "dec_in": "V", "c_out": "V"}
 
 

@@ -20,7 +20,7 @@ RELEASED = {"log_tau_bounds": (-float("inf"), 80.0), "detach": True}
 
 PROJECTOR = [(r"(^|\.)conv\.", r"\1series_conv."),
              (r"(^|\.)mlp\.(\d+)\.", lambda m: f"{m[1]}backbone.{2 * int(m[2])}.")]
-FORECASTER = [*library.FORECASTER, (r"^(tau|delta)_projector\.", r"\1_learner."), *PROJECTOR]
+RULES = [*library.FORECASTER, (r"^(tau|delta)_projector\.", r"\1_learner."), *PROJECTOR]
 
 MODEL = NonstationaryTransformer
 NAMES = {**library.NAMES, "p_hidden_dims": "p_hidden"}
@@ -40,11 +40,15 @@ WHOLE = {"mean_enc": "mu", "std_enc": "sigma", "x_norm": "x_norm", "tau_logit": 
 def load(state: Mapping[str, Any], **config: Any) -> NonstationaryTransformer:
     """See `tsattn_mini.official.load_checkpoint`."""
     state = weights.plain(state)
-    found = told(state)
-    net = NonstationaryTransformer(**weights.settings(config, NAMES, found, NEEDED, OPTIONAL))
-    rules, tables = library.settle(state, found, FORECASTER)
+    net = build(state, config)
+    rules, tables = library.settle(state, told(state), RULES)
     weights.transfer(state, net, rules, also=tables)
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> NonstationaryTransformer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    return NonstationaryTransformer(**weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL))
 
 
 def released(net: NonstationaryTransformer) -> weights.State:
@@ -55,10 +59,10 @@ def released(net: NonstationaryTransformer) -> weights.State:
     Raises:
         ValueError: a model with calendar tables; only time features (or no marks) are written.
     """
-    state = weights.renamed(net, FORECASTER)
+    state = weights.renamed(net.state_dict(), RULES)
     if any(".tables." in name for name in state):
         raise ValueError("net: expected time features or no marks, got a model with calendar tables")
-    state = {name: t[..., None] if re.search(r"conv[12]\.weight$", name) else t for name, t in state.items()}
+    state = {name: (t[..., None] if library.POINTWISE.search(name) else t).clone() for name, t in state.items()}
     M = state["encoder.norm.bias"].shape[0]
     table = sinusoids(library.POSITIONS, M).to(state["encoder.norm.bias"])[None]
     return state | {f"{side}_embedding.position_embedding.pe": table.clone() for side in ("enc", "dec")}

@@ -1,4 +1,4 @@
-"""Which of the nine models a state dict belongs to, by names that only that model has."""
+"""Which of the nine models a state dict belongs to, by names that only that model has: released names, or ours."""
 
 import re
 from collections.abc import Mapping
@@ -15,6 +15,17 @@ MARKS = {  # of several that fit, the first is meant: a later one's names may st
     "autoformer": r"(encoder|decoder)\.norm\.layernorm\.",
     "itransformer": r"enc_embedding\.value_embedding\.weight$",
     "informer": r"encoder\.conv_layers\.",
+}
+OURS = {  # the same for a state dict of a model of this package
+    "nonstationary": r"(tau|delta)_projector\.",
+    "informer": r"transformer\.(en|de)coder\..+\.index_sample$",
+    "autoformer": r"forecaster\.(en|de)coder\.",
+    "fedformer": r"forecaster\.(en|de)coder\..+\.attend\.(real|imag)$",
+    "itransformer": r"embedding\.value\.weight$",
+    "timexer": r"(patch|exogenous)_embedding\.",
+    "duet": r"clusters\.router\.",
+    "kite": r"source\.(M|mix)$|field\.(history|head)\.",
+    "engram": r"table\.rows$|convolution\.gain$",
 }
 RELEASED = {"Nonstationary_Transformer": "nonstationary", "ns_Transformer": "nonstationary", "Informer": "informer",
             "Autoformer": "autoformer", "FEDformer": "fedformer", "iTransformer": "itransformer", "TimeXer": "timexer",
@@ -50,10 +61,15 @@ def recognise(state: State, model: str | None, said: str | None) -> tuple[str, S
 
 def marked(state: State) -> dict[str, set[str]]:
     """The models with names of their own in `state`, and what stands in front of these."""
-    found = {name: places for name, mark in MARKS.items() if (places := _places(state, mark))}
+    found = {name: places for name, mark in MARKS.items() if (places := _places(state, f"{mark}|{OURS[name]}"))}
     if "fedformer" in found:
         found.pop("autoformer", None)  # whose names are around its attentions
     return found
+
+
+def saved_here(name: str, state: State) -> bool:
+    """Did a model of this package save it, under our names?"""
+    return bool(_places(state, OURS[name]))
 
 
 def known(model: str | None) -> str | None:

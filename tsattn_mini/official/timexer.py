@@ -14,10 +14,10 @@ from tsattn_mini.zoo.timexer import TimeXer
 TABLE = "en_embedding.position_embedding.pe"
 PATCHES = {"released_patches": True}  # weights that were trained without the newest steps stay so
 
-FORECASTER = [(r"^patch_embedding\.value\.", "en_embedding.value_embedding."),
-              (r"^patch_embedding\.global_token", "en_embedding.glb_token"),
-              (r"^exogenous_embedding\.value\.", "ex_embedding.value_embedding."),
-              (r"^layers\.", "encoder.layers."), (r"^norm\.", "encoder.norm."), (r"^head\.", "head.linear."), *LAYER]
+RULES = [(r"^patch_embedding\.value\.", "en_embedding.value_embedding."),
+         (r"^patch_embedding\.global_token", "en_embedding.glb_token"),
+         (r"^exogenous_embedding\.value\.", "ex_embedding.value_embedding."),
+         (r"^layers\.", "encoder.layers."), (r"^norm\.", "encoder.norm."), (r"^head\.", "head.linear."), *LAYER]
 
 MODEL = TimeXer
 NAMES = {"d_model": "M", "n_heads": "H", "enc_in": "V"}
@@ -34,13 +34,18 @@ LAYER_TOGETHER = {"norm1": "norm1", "ffn": "ffn", "out": "norm3"}
 
 def load(state: Mapping[str, Any], **config: Any) -> TimeXer:
     """See `tsattn_mini.official.load_checkpoint`."""
-    state, config = weights.plain(state), {name: value for name, value in config.items() if name not in DECODER}
-    found = told(state)
-    config = weights.settings(PATCHES | config, NAMES, found, NEEDED, OPTIONAL)
-    net = TimeXer(**{**config, "use_norm": bool(config.get("use_norm", True))})  # 0 or 1 in the released settings
-    weights.check_table(state, TABLE, sinusoids(library.POSITIONS, found["M"]))
-    weights.transfer(state, net, FORECASTER, also=[TABLE])
+    state = weights.plain(state)
+    net = build(state, PATCHES | config)
+    weights.check_table(state, TABLE, sinusoids(library.POSITIONS, told(state)["M"]))
+    weights.transfer(state, net, RULES, also=[TABLE])
     return net
+
+
+def build(state: weights.State, config: Mapping[str, Any]) -> TimeXer:
+    """The model of these settings, of the sizes that its weights tell; they are not in it yet."""
+    config = {name: value for name, value in config.items() if name not in DECODER}
+    config = weights.settings(config, NAMES, told(state), NEEDED, OPTIONAL)
+    return TimeXer(**{**config, "use_norm": bool(config.get("use_norm", True))})  # 0 or 1 in the released settings
 
 
 def told(state: weights.State) -> dict[str, Any]:

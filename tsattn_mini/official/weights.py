@@ -144,9 +144,9 @@ def comparable(value: Any) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
-def renamed(net: nn.Module, rules: Rules) -> State:
-    """A copy of every tensor of `net` under its released name; `rules` as for `transfer`."""
-    return {_released(name, rules): value.detach().clone() for name, value in net.state_dict().items()}
+def renamed(state: State, rules: Rules) -> State:
+    """The tensors of a state dict of ours under their released names; `rules` as for `transfer`."""
+    return {_released(name, rules): value for name, value in state.items()}
 
 
 def _released(name: str, rules: Rules) -> str:
