@@ -106,9 +106,11 @@ def test_new_numbers_are_asked_said_judged_and_taken_back(page):
     assert first["text"] == inline(LOGIT.text)
     answer(logit, LOGIT.answer())
     new, back = (logit.get_by_role("button", name=SAY[name]) for name in ("new", "first"))
+    assert not back.is_visible()
     assert not [url for url in page.asked if "wasm" in url]
     new.press("Enter")
     said(logit, SAY["seed"].format(seed=1))
+    assert back.is_visible()
     assert new.evaluate("el => el === document.activeElement")
     assert logit.locator("[data-drawn]").text_content().endswith(logit.locator("legend").text_content())
     assert logit.get_by_role("textbox").input_value() == ""

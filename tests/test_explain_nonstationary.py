@@ -50,6 +50,16 @@ def test_a_page_has_words_settings_handles_curves_and_the_table_of_transforms(ma
     assert "rows 0 to 59 of 60" in said
     assert "first 70%" in said
     assert "4 time marks" in said
+    assert all(f"“{name}” " in said for name in ("window", "layer", "head", "τ power", "δ times"))
+
+
+def test_parts_say_which_step_of_the_table_they_are_and_columns_have_their_names(made):
+    _, data, blocks = made
+    ex = explorers_of(blocks)[0]
+    columns = [*data.drivers, data.target]
+    assert "Part of enc0/QK or enc1/QK in the table below." in ex.html
+    assert ex._labels["2V"] == [f"{part} {name}" for part in "cs" for name in columns]
+    assert ex.html.count("d='M0 2h18'") == len(columns)
 
 
 @pytest.mark.parametrize("start", [7, 0, 44])

@@ -69,18 +69,14 @@ def test_with_nothing_chosen_the_dock_is_as_small_as_its_words_and_nothing_jumps
     assert ask(one, RESTS) == before
 
 
-@pytest.mark.parametrize("size", PHONES)
-@pytest.mark.parametrize("step", ["S", "logits"])
-def test_a_long_description_of_a_step_is_scrolled_to_its_end_and_a_short_one_scrolls_no_further(visit, size, step):
-    page = phone(visit, LESSON, size)
-    one = page.locator(f"[data-explorer]:has([data-go={step}])").first
-    one.locator(f"[data-go={step}]").click()
-    caption = one.locator("[data-caption]")
-    here = caption.locator(".ts-here")
-    page.wait_for_function("el => el.tabIndex === 0", arg=caption.element_handle())
-    assert caption.evaluate(SCROLLS) == [0, True, True]
-    gap = "el => el.parentElement.getBoundingClientRect().bottom - el.lastElementChild.getBoundingClientRect().bottom"
-    assert abs(here.evaluate(gap)) <= 3
+@pytest.mark.parametrize("name", pages("data-explorer="))
+def test_what_is_said_of_a_step_stands_whole_and_takes_a_third_of_a_phone_at_most(visit, name):
+    guides = phone(visit, name, PHONES[1]).locator(".ts-guide").evaluate_all("""all => all.map(el => {
+      const caption = el.querySelector(".ts-caption");
+      return [caption.scrollHeight - caption.clientHeight, el.getBoundingClientRect().height];
+    })""")
+    assert guides
+    assert all(hidden <= 1 and height <= PHONES[1][1] / 3 for hidden, height in guides), guides
 
 
 @pytest.mark.parametrize("size", PHONES)
@@ -123,6 +119,18 @@ def test_a_question_in_the_address_is_answered_on_the_search_page_alone(visit):
     assert not any(file.endswith("searchindex.js") for file in visit(f"{LESSON}?q=tau").asked)
     page = visit("search.html?q=tau")
     page.locator("#search-results li").first.wait_for()
+
+
+def test_a_search_finds_the_page_about_a_word_first_and_names_its_sections(visit):
+    page = visit("search.html?q=the+gate")
+    page.get_by_text("Search finished").wait_for()
+    first = page.locator("ul.search > li").first
+    assert first.locator("> a").inner_text() == "14 · The gate"
+    sections = first.locator("li a")
+    assert all("gate" in title.lower() for title in sections.all_inner_texts())
+    sections.first.click()
+    page.wait_for_url("**/lessons/14_gate.html#*")
+    assert page.locator(":target").count() == 1
 
 
 @pytest.mark.parametrize("width", [390, 1280])

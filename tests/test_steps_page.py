@@ -66,12 +66,19 @@ def live(browser, folder, request):
         yield found
 
 
+def unfold(live):
+    """What a narrow caption keeps a tap away."""
+    if live.page.viewport_size == SIZES["narrow"]:
+        live.at.locator(".ts-here [data-more]").click()
+
+
 def go(live, name):
     live.at.locator(f"[data-go='{name}']").press("Enter")
     return ask(live.at, NOW)
 
 
 def test_every_step_says_its_formula_axes_sources_and_code(live):
+    unfold(live["attend"])
     found = go(live["attend"], "logits")
     assert found["pressed"] == ["logits"]
     for part in ("What the softmax sees", "L 3 query positions", "S 3 key positions", "from QK",
@@ -85,6 +92,7 @@ def test_every_step_says_its_formula_axes_sources_and_code(live):
 
 
 def test_letters_of_a_paper_have_its_words(live):
+    unfold(live["guided"])
     found = go(live["guided"], "gate")
     assert "N 2 variables to forecast × D 3 covariates" in found["said"]
     assert found["from"] == ["S"]
@@ -183,13 +191,32 @@ def test_what_stays_in_sight_leaves_the_pictures_most_of_the_screen(browser, fol
             assert explorer.at.evaluate(STICKY) <= share * size[1]
 
 
-def test_a_caption_that_was_scrolled_begins_anew_at_the_next_step(browser, folder):
+def test_a_narrow_caption_is_never_cut_and_a_tap_unfolds_axes_and_code_for_all_steps(browser, folder):
     with opened(browser, folder, viewport=SIZES["narrow"]) as live:
         one, caption = live["attend"], live["attend"].at.locator("[data-caption]")
+        fits = "el => el.scrollHeight <= el.clientHeight + 1"
+        code, more = caption.locator(".ts-here .ts-code"), caption.locator(".ts-here [data-more]")
         go(one, "QK")
-        assert caption.evaluate("el => { el.scrollTop = 999; return el.scrollTop; }") > 0
-        go(one, "A")
-        assert caption.evaluate("el => el.scrollTop") == 0
+        assert caption.evaluate(fits)
+        assert not code.is_visible()
+        more.click()
+        assert (more.inner_text(), more.get_attribute("aria-expanded")) == (SAY["less"], "true")
+        heights = []
+        for step in ("QK", "A"):
+            go(one, step)
+            assert code.is_visible()
+            assert caption.evaluate(fits)
+            heights.append(caption.bounding_box()["height"])
+        assert len(set(heights)) == 1
+        more.click()
+        assert not code.is_visible()
+
+
+def test_a_wide_caption_has_nothing_to_unfold(browser, folder):
+    with opened(browser, folder, viewport=SIZES["wide"]) as live:
+        here = live["attend"].at.locator(".ts-here")
+        assert here.locator(".ts-code").is_visible()
+        assert not here.locator("[data-more]").is_visible()
 
 
 def test_in_print_only_what_can_be_read_is_left(live):

@@ -34,7 +34,7 @@ def entry_html(page, number):
 @pytest.mark.parametrize("number", BUILT)
 def test_an_entry_prints_the_number_of_slides_and_links_that_exist(page, book, number):
     html, slides = entry_html(page, number), plan(notebooks.read(LESSONS[number]))
-    assert f"({len(slides)} slides, {len(slides)} minutes at one a minute)" in html
+    assert f"({len(slides)} slides: {len(slides)} minutes at one a minute, " in html
     assert f'href="../lessons/{LESSONS[number].stem}.html?talk"' in html
     assert f'href="../handouts/{number}.html"' in html
     lesson = (book / f"lessons/{LESSONS[number].stem}.html").read_text("utf8")
@@ -43,6 +43,12 @@ def test_an_entry_prints_the_number_of_slides_and_links_that_exist(page, book, n
     assert len(anchors) == 5 + len(talk_entries.entry_of(ROOT, number).drop)
     for anchor in anchors:
         assert re.search(rf"""id=["']{anchor}["']""", lesson), anchor
+
+
+@pytest.mark.parametrize("number", BUILT)
+def test_an_entry_says_what_the_plan_in_the_speaker_notes_takes(page, number):
+    plan = re.search(r"\*\*Plan, (\d+) minutes\.\*\*", LESSONS[number].read_text("utf8"))[1]
+    assert f" minutes at one a minute, {plan} by the plan in its speaker notes)" in entry_html(page, number)
 
 
 @pytest.mark.parametrize("number", BUILT)

@@ -66,10 +66,20 @@ def test_places_with_stamps_are_told_by_them():
     one.close()
 
 
+def test_curves_with_names_have_a_key():
+    named = Window(SERIES, 8, names=["day", "<swing>"])
+    ex = Explorer(lambda x: step("x", x, axes="T V"), {"x": named}, title="Named")
+    key = re.findall(r"ts-line(\d)' d='M0 2h18'/></svg> ([^ ]+?)</li>", ex.html)
+    assert key == [("0", "day"), ("1", "&lt;swing&gt;")]
+    ex.close()
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: Window(SERIES, 8, stamps=["a"]), "stamps: expected 40 words, one for each place .* got 1 of .'a'."),
     (lambda: Window(SERIES, 8, stamps=[1] * 40), "stamps: expected 40 words"),
+    (lambda: Window(SERIES, 8, names=["day"]), "names: expected 2 words, one for each curve that is drawn, got 1 of"),
+    (lambda: Window(SERIES, 8, drawn=1, names=[1]), "names: expected 1 words"),
     (lambda: Window([1.0, 2.0], 1), "series: expected a torch tensor, got list"),
     (lambda: Window(torch.zeros(2, 2, 2), 1), r"series: expected one or two axes .* got shape \(2, 2, 2\)"),
     (lambda: Window(torch.zeros(0), 1), "series: expected one or two axes .* at least one entry"),

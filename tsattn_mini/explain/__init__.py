@@ -24,8 +24,9 @@ from tsattn_mini.explain import (
     nonstationary,
     timexer,
 )
-from tsattn_mini.explain.parts import Block, run
+from tsattn_mini.explain.parts import Block, about_handles, run
 from tsattn_mini.explain.rows import Rows
+from tsattn_mini.explore import Explorer
 from tsattn_mini.kite.forecaster import KITE
 from tsattn_mini.nonstationary import NonstationaryTransformer
 from tsattn_mini.trace import Trace
@@ -57,7 +58,10 @@ def explorers(model: nn.Module, series: Series | None = None, *, start: int | st
             `start` outside, or a text that the model's tokens cannot spell.
     """
     part, model = _part(model), copy.deepcopy(model).float().eval()
-    return part.blocks(model, _read(part, model, series, start, scaled, text))
+    blocks = part.blocks(model, _read(part, model, series, start, scaled, text))
+    live = [block for block in blocks if isinstance(block, Explorer)]
+    blocks.insert(blocks.index(live[0]), about_handles(live))
+    return blocks
 
 
 def trace(model: nn.Module, series: Series | None = None, *, start: int | str | pd.Timestamp | None = None,

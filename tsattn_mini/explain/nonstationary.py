@@ -46,7 +46,8 @@ def blocks(model: NonstationaryTransformer, rows: Rows) -> list[Block]:
     if weights_of(model) <= WHOLE:
         counts = {"layer": len(net.encoder.layers), "head": net.encoder.layers[0].attention.H}
         live = [whole(rows, lambda window, **powers: forward(moved(model, **powers), rows, window), targets,
-                      partial(draw, model), steps(model), counts=counts, handles=HANDLES, presets=PRESETS)]
+                      partial(draw, model), steps(model), counts=counts, handles=HANDLES, presets=PRESETS,
+                      labels={"2V": [f"{part} {name}" for part in "cs" for name in rows.columns]})]
     else:
         live = stored.explorers(rows, answer, attentions(model), targets, also=("tau", "delta"))
     return [LEAD, about_rows(rows), settings(model, sizes(model)), *live, *handles_over_time(model, rows),

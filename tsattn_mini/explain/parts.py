@@ -24,6 +24,21 @@ WHOLE = 1_000_000  # weights up to which a page carries the whole graph
 WINDOWS, LEAST_WINDOWS = 200, 24  # of a curve over time
 WORK, AT_ONCE = 400_000_000, 8  # windows × weights of all runs; windows in one run
 CURVES = 6  # in one picture; more make a map
+HANDLES = {
+    "window": "“window” chooses which stretch of your series the model reads",
+    "layer": "“layer” chooses the layer whose maps are shown, counted from 0",
+    "head": "“head” chooses one of the attention heads, counted from 0",
+    "round": "“round” chooses the step of the flow, counted from 0",
+    "target": "“target” chooses the forecast variable that asks, counted from 0",
+    "tau_power": "“τ power” is the exponent of τ: 1 is the model's own, 0 takes τ away, 2 squares it",
+    "delta_times": "“δ times” multiplies δ: 1 is the model's own, 0 takes δ away, 2 doubles it",
+    "omega": "“ω” is the guidance: 0 forecasts without the drivers, 1 with them, above 1 overdoes what they change",
+    "prior_times": "“prior times” multiplies the prior S, of each driver up to 1: 1 is the model's own, 0 takes S away",
+    "gate_weight": "“gate weight” multiplies what the gate adds to the scores: 1 is the model's own, 0 shuts it off",
+    "u": "“u” is the draw that decides whether a link is kept: 0.5 keeps what is likelier than not",
+    "text": "“text” is what the memory reads",
+    "agreement": "“agreement” is the cosine between hidden state and memory key: 1 the same direction, -1 the opposite",
+}
 
 
 def weights_of(model: nn.Module) -> int:
@@ -53,9 +68,16 @@ def about_rows(rows: Rows, targets: Sequence[int] | None = None) -> str:
     return " ".join(said)
 
 
-def again(trace: Trace, name: str, tensor: Tensor, axes: str, source: str) -> Tensor:
-    """Name `tensor`, a part of the step `source`, with that step's formula and note."""
-    return step(name, tensor, axes=axes, eq=trace[source].eq, note=trace[source].note)
+def about_handles(explorers: Iterable[Explorer]) -> str:
+    """What the handles of all these explorers do, a sentence each."""
+    names = dict.fromkeys(name for explorer in explorers for name in explorer.state["inputs"])
+    return "The handles: " + "; ".join(HANDLES[name] for name in names) + "."
+
+
+def again(trace: Trace, name: str, tensor: Tensor, axes: str, source: str, told: str = "") -> Tensor:
+    """Name `tensor`, a part of the step `source`, with that step's formula and note; the table calls it `told`."""
+    note = " ".join(filter(None, (trace[source].note, told and f"Part of {told} in the table below.")))
+    return step(name, tensor, axes=axes, eq=trace[source].eq, note=note or None)
 
 
 def one_of(layers: Sequence[Float[Tensor, "H ..."]], layer: Tensor | None, head: Tensor | None) -> Float[Tensor, "..."]:
@@ -81,7 +103,8 @@ def maps(trace: Trace, place: str, scopes: Iterable[str], names: Mapping[str, st
         found = [trace[f"{s}/{name}"].tensor[0] for s in scopes]
         x = one_of(found if heads else [one[None] for one in found], layer, head)
         with scope(place) if place else nullcontext():
-            again(trace, name, x, axes, f"{scopes[0]}/{name}")
+            again(trace, name, x, axes, f"{scopes[0]}/{name}",
+                  told=" or ".join(dict.fromkeys(f"{s}/{name}" for s in (scopes[0], scopes[-1]))))
 
 
 def whole(rows: Rows, answer: Callable[..., Tensor], targets: Sequence[int], draw: Callable[..., None],

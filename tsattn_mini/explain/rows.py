@@ -42,7 +42,7 @@ class Rows:
     def window(self) -> Window:
         """The picker: one window of past and ahead, marks behind the variables."""
         return Window(self._table(), self.past + self.ahead, self.start, drawn=min(DRAWN, len(self.columns)),
-                      stamps=self.stamps)
+                      stamps=self.stamps, names=self.columns[:DRAWN])
 
     def split(self, window: Float[Tensor, "... L VK"], label: int = 0
               ) -> tuple[Float[Tensor, "... T V"], Tensor | None, Tensor | None, Float[Tensor, "... F V"]]:
@@ -130,9 +130,10 @@ def fitting(series: Series, V: int) -> list[str]:
     if V == 1:
         return [series.target]
     if len(columns) != V:
+        others = len(columns) - 1
         raise ValueError(f"series: the weights take {V} variables, got {len(columns)} columns: the target "
-                         f"{series.target!r} and {len(columns) - 1} others; choose {V - 1} beside the target with "
-                         f"columns=[…] of read_csv, on the command line --columns"
+                         f"{series.target!r} and {others} other{'s' * (others != 1)}; choose {V - 1} beside the target "
+                         "with columns=[…] of read_csv, on the command line --columns"
                          + " (the file may lack some)" * (len(columns) < V))
     return columns
 

@@ -77,7 +77,8 @@ def picker(rows: Rows, starts: Sequence[int]) -> Window:
     level = torch.stack([rows.x[i:i + rows.past, -1].mean() for i in starts])
     places = torch.stack([level, torch.arange(len(starts))], dim=-1)
     first = min(range(len(starts)), key=lambda n: abs(starts[n] - rows.start))
-    return Window(places, 1, first, drawn=1, stamps=[rows.stamps[i] for i in starts])
+    return Window(places, 1, first, drawn=1, stamps=[rows.stamps[i] for i in starts],
+                  names=[f"{rows.columns[-1]}, mean of the past"])
 
 
 def _explorer(a: Attention, rows: Rows, kept: Mapping[str, Tensor], picker: Window, targets: Sequence[int]) -> Explorer:

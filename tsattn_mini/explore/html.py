@@ -158,17 +158,21 @@ def _tokens(at: str, name: str, kind: Tokens, text: str) -> str:
 def _window(at: str, name: str, kind: Window, start: int) -> str:
     """A slider over the start, a field for it, and above both the series in small with the window on it."""
     say, label = words("window"), escape(pretty(name))
-    x = kind.series.reshape(len(kind.series), -1)[:, :kind.drawn]
+    x = kind.curves()
     every = max(1, len(x) // OVERVIEW)
     low, high = span(x)
     curves = "".join(f"<polyline class='ts-line ts-line{i % 6}' points='{unit_points(row[::every], low, high)}'/>"
                      for i, row in enumerate(x.T))
     said = escape(say["series"].format(name=pretty(name), count=len(x), length=kind.length))
+    key = "".join(f"<li><svg class='ts-lines ts-overview' viewBox='0 0 18 4' width='18' height='4' aria-hidden='true'>"
+                  f"<path class='ts-line ts-line{i % 6}' d='M0 2h18'/></svg> {escape(curve)}</li>"
+                  for i, curve in enumerate(kind.names or ()))
+    names = f"<ul class='ts-curves' aria-label='{escape(say['curves'])}'>{key}</ul>" if key else ""
     return (f"<div class='ts-control ts-window' data-input='{escape(name)}'>"
             f"<svg class='ts-lines ts-overview' viewBox='0 0 1 1' preserveAspectRatio='none' role='img' "
             f"aria-label='{said}'><rect class='ts-stretch' x='{start / len(x):.6g}' y='0' "
             f"width='{kind.length / len(x):.6g}' height='1'/><g transform='matrix(1 0 0 -.9 0 .95)'>{curves}</g></svg>"
-            f"<label for='{at}'>{label}</label>"
+            f"{names}<label for='{at}'>{label}</label>"
             f"<input type='range' id='{at}' min='0' max='{kind.last}' step='1' value='{start}' autocomplete='off'>"
             f"<input type='text' class='ts-number' inputmode='numeric' value='{start}' autocomplete='off' "
             f"aria-label='{escape(say['start'].format(name=pretty(name)))}'>"

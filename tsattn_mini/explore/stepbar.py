@@ -70,8 +70,9 @@ def _about(spec: Mapping, step: Step, letters: Mapping[str, str], made_from: lis
     line = (f"<span class='ts-code'><code>{escape(code.text)}</code>"
             + (f" <span>{escape(say['line'].format(file=code.file, number=code.number))}</span>" if code.file else "")
             + "</span>") if code else ""
+    more = f"<button type='button' class='ts-more' data-more aria-expanded='false'>{escape(say['more'])}</button>"
     return (f"<div data-about='{escape(spec['name'])}'{' class=ts-here' if first else ''}>"
-            f"<p><b>{escape(spec['label'])}</b> {equation(step.eq)} {note}</p>"
+            f"<p><b>{escape(spec['label'])}</b> {equation(step.eq)} {note} {more}</p>"
             f"<p><span>{size or escape(say['one'])}</span> <span>{made}</span></p>{line}</div>")
 
 

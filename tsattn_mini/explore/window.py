@@ -24,6 +24,7 @@ class Window:
         drawn: how many variables are drawn small, from the first on; at most 6. Time marks, say, need no curve.
         stamps: a word for each place of the series, such as its date; the page then says where the window begins
             and ends by these.
+        names: a word for each curve that is drawn, such as the name of its column; the page then says which is which.
 
     >>> Window(torch.arange(9.0), length=4).last  # the latest start
     5
@@ -34,6 +35,7 @@ class Window:
     start: int = 0
     drawn: int = 6
     stamps: Sequence[str] | None = None
+    names: Sequence[str] | None = None
     kind: ClassVar[str] = "window"
 
     def __post_init__(self) -> None:
@@ -55,6 +57,10 @@ class Window:
                                         or not all(isinstance(s, str) for s in self.stamps)):
             raise ValueError(f"stamps: expected {len(self.series)} words, one for each place of the series, "
                              f"got {len(self.stamps)} of {short(self.stamps)}")
+        curves = len(self.curves().T)
+        if self.names is not None and (len(self.names) != curves or not all(isinstance(s, str) for s in self.names)):
+            raise ValueError(f"names: expected {curves} words, one for each curve that is drawn, "
+                             f"got {len(self.names)} of {short(self.names)}")
         object.__setattr__(self, "start", self.check(self.start, "start"))
 
     @property
@@ -66,6 +72,10 @@ class Window:
     def last(self) -> int:
         """The largest start."""
         return len(self.series) - self.length
+
+    def curves(self) -> Float[Tensor, "T C"]:
+        """The variables that are drawn small."""
+        return self.series.reshape(len(self.series), -1)[:, :self.drawn]
 
     def check(self, value: Any, name: str = "value") -> int:
         """The start as an int. Raises ValueError unless it is whole and the window lies in the series."""

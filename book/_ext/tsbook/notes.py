@@ -1,4 +1,8 @@
-"""Speaker notes: Markdown cells with the tag `notes` become a closed block that opens on a click."""
+"""Two kinds of notes, kept apart.
+
+Speaker notes are Markdown cells with the tag `notes`; they become a closed block that opens on a click. The notes that
+boxes quote are the lecture notes behind the book, and the first such box of a page says so.
+"""
 
 import json
 import re
@@ -7,6 +11,9 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 TITLE = "Speaker notes"
+QUOTED = re.compile(r"The (lecture )?notes say")
+WHOSE = "“The notes” are the lecture notes that this book grew from, not the speaker notes of these pages: "
+CLAIMS, CLAIMS_SHOWN = "book/claims", "all they claim, and what is true of it"
 
 
 class speaker_notes(nodes.General, nodes.Element):
@@ -49,6 +56,15 @@ def fold_notes(app, docname, content):
     content[0] = json.dumps(notebook)
 
 
+def say_whose_notes(app, doctree, docname):
+    """A line at the end of the first box of a page that quotes the lecture notes; other boxes stay as they are."""
+    quoting = (box for box in doctree.findall(nodes.admonition) if QUOTED.match(box[0].astext()))
+    if CLAIMS in app.env.found_docs and (box := next(quoting, None)):
+        address = app.builder.get_relative_uri(docname, CLAIMS)
+        claims = nodes.reference("", CLAIMS_SHOWN, refuri=address, internal=True)
+        box += nodes.paragraph("", "", nodes.Text(WHOSE), claims, nodes.Text("."), classes=["ts-whose"])
+
+
 def _html_pair(opening, closing):
     return (lambda self, node: self.body.append(opening)), (lambda self, node: self.body.append(closing))
 
@@ -65,3 +81,4 @@ def setup(app):
     app.add_node(speaker_notes_title, html=title, **others)
     app.add_directive("speaker-notes", SpeakerNotes)
     app.connect("source-read", fold_notes)
+    app.connect("doctree-resolved", say_whose_notes)

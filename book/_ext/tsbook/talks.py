@@ -4,6 +4,7 @@ Numbers of slides and minutes come from `talk.plan`, titles from the lessons; wh
 book/talks/*.yaml. A lesson of the book without its file there stops the build.
 """
 
+import re
 from itertools import groupby
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tsbook import notebooks, talk_entries, talk_paths
 from tsbook.handouts import page_of
 from tsbook.talk import plan
 from tsbook.talk_entries import entry_of, lessons
+
+PLAN = re.compile(r"\*\*Plan, (\d+) minutes\.\*\*")
 
 
 def say():
@@ -76,14 +79,14 @@ class Talks(TalkDirective):
         box = nodes.section(ids=[f"talk-{number}"], names=[f"talk-{number}"], classes=["ts-lecture"])
         box += nodes.title("", "", *self.inline(notebooks.heading(notebook["cells"][0])[1]))
         needs = self.markdown(f"**{self.say['needs']}** {entry.needs}", "ts-lecture-needs")
-        box += [self.doors(number, len(slides)), needs, self.drop(number, entry, slides),
+        box += [self.doors(number, len(slides), planned(notebook)), needs, self.drop(number, entry, slides),
                 *self.questions(number, entry)]
         return box
 
-    def doors(self, number, count):
-        """The links that open slides and handout, and how long the talk is."""
+    def doors(self, number, count, plan):
+        """The links that open slides and handout, and how long the talk is: by its slides, by the speaker's `plan`."""
         handout = self.env.app.builder.get_relative_uri(self.env.docname, page_of(number))
-        length = self.say["length"].format(slides=count, minutes=count)
+        length = self.say["planned" if plan else "length"].format(slides=count, minutes=count, planned=plan)
         return nodes.paragraph(
             "", "", self.link(number, "?talk", [nodes.Text(self.say["open"])]), nodes.Text(f" {length} · "),
             nodes.reference("", self.say["handout"], refuri=handout, internal=True), classes=["ts-lecture-doors"])
@@ -110,6 +113,12 @@ class Talks(TalkDirective):
             found += nodes.definition_list_item("", nodes.term("", "", *self.inline(one.ask)),
                                                 nodes.definition("", *answer.children))
         return [raw(f"<details class='ts-lecture-questions'><summary>{summary}</summary>"), found, raw("</details>")]
+
+
+def planned(notebook):
+    """The minutes of the plan that opens the speaker notes of a lesson; None where there is no plan."""
+    found = filter(None, (PLAN.search(notebooks.source(cell)) for cell in notebook["cells"]))
+    return next((match[1] for match in found), None)
 
 
 class TalkPaths(TalkDirective):

@@ -25,6 +25,11 @@ PARENT = re.compile(r"(<a [^>]*>([^<]*)</a>\s*<details[^>]*>\s*)<summary>")
 CHATTY = ("_static/scripts/pydata-sphinx-theme.js", "_static/scripts/sphinx-book-theme.js", "search.html")
 
 
+def rank_what_is_found(app, config):
+    """A search tells sections, and pages whose titles hold what is searched for come first."""
+    config.html_search_scorer = str(Path(__file__).with_name("search.js"))
+
+
 def drop_inline_handlers(app, pagename, templatename, context, doctree):
     """Header buttons that carry their script in an attribute are left out."""
     for group in context.get("header_buttons", ()):
@@ -81,6 +86,7 @@ def hush_theme_scripts(app, exception):
 
 
 def setup(app):
+    app.connect("config-inited", rank_what_is_found)
     # Late: after the theme has filled in its buttons, after sphinx_external_toc has written its redirect.
     app.connect("html-page-context", drop_inline_handlers, priority=900)
     app.connect("html-page-context", name_folds_by_their_words)

@@ -100,7 +100,7 @@ class NumberQuestion(Question):
             return ""
         say = {key: escape(text) for key, text in words("draw").items()}
         return (f"<div class='ts-q-draw'><button type='button' data-draw='new'>{say['new']}</button>"
-                f"<button type='button' data-draw='first'>{say['first']}</button>"
+                f"<button type='button' data-draw='first' hidden>{say['first']}</button>"
                 "<p data-drawn aria-live='polite'></p></div>")
 
     def solution(self) -> str:

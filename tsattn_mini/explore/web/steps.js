@@ -1,7 +1,7 @@
 // The step bar: one transform at a time, with its formula, axes, shape, sentence and line of code. It stays in sight
 // over a long chain, brings the picture of the chosen step into sight and marks what that was computed from.
-import { reachable } from "./scrolls.js";
 import { thumbs } from "./thumb.js";
+import { words } from "./words.js";
 
 const PACE = 3500; // milliseconds for one step while playing
 const ROOM = 3; // pixels beside a button that is brought into sight
@@ -12,7 +12,7 @@ export function steps(stage) {
   const about = [...element.querySelectorAll("[data-about]")];
   const panels = [...element.querySelectorAll("[data-step]")];
   const boxes = [...element.querySelectorAll("[data-input]")];
-  const caption = element.querySelector(".ts-caption");
+  const more = [...element.querySelectorAll("[data-more]")], say = words("steps");
   const play = element.querySelector("[data-play]");
   let now = 0, next;
 
@@ -25,7 +25,6 @@ export function steps(stage) {
       button.classList.toggle("ts-from", sources.includes(button.dataset.go));
     });
     about.forEach((text, i) => text.classList.toggle("ts-here", i === now));
-    if (by !== "start") caption.scrollTop = 0;
     for (const panel of panels) {
       panel.classList.toggle("ts-now", panel.dataset.step === name);
       panel.classList.toggle("ts-from", sources.includes(panel.dataset.step));
@@ -57,7 +56,16 @@ export function steps(stage) {
     }, PACE);
   }
 
-  reachable(caption);
+  // On a narrow screen axes, sources and code are folded away: for all steps or for none, so that walking moves nothing.
+  for (const button of more) {
+    button.addEventListener("click", () => {
+      const open = button.getAttribute("aria-expanded") === "false";
+      for (const each of more) {
+        each.setAttribute("aria-expanded", open);
+        each.textContent = open ? say.less : say.more;
+      }
+    });
+  }
   play.addEventListener("click", () => (play.getAttribute("aria-pressed") === "true" ? stop() : start()));
   for (const what of ["pointerdown", "keydown"]) {
     element.addEventListener(what, ({ target }) => { if (!play.contains(target)) stop(); }, true);

@@ -38,6 +38,7 @@ export function drawn(el, data, { reset, backendFor }) {
     for (const name in places) if (places[name]) places[name].innerHTML = texts[name];
     // The decimal keypad of a phone has no minus sign.
     el.querySelector("input").inputMode = Math.min(answer, ...slips.map(({ value }) => value)) < 0 ? "text" : "decimal";
+    row.querySelector("[data-draw=first]").hidden = !newest; // there is nothing to go back from before
     reset();
     const heard = document.createElement("span");
     heard.className = "ts-q-heard";
