@@ -219,6 +219,13 @@ def test_a_wide_caption_has_nothing_to_unfold(browser, folder):
         assert not here.locator("[data-more]").is_visible()
 
 
+def test_beside_wide_pictures_the_menu_stands_in_the_line_that_says_what_changed(browser, folder):
+    with opened(browser, folder, viewport=SIZES["wide"]) as live:
+        say, menu = (live["attend"].at.locator(part).bounding_box() for part in ("[data-say]", ".ts-take > summary"))
+        assert menu["y"] < say["y"] + say["height"]
+        assert menu["x"] > say["x"] + say["width"] / 2
+
+
 def test_in_print_only_what_can_be_read_is_left(live):
     one = live["attend"]
     one.page.emulate_media(media="print")

@@ -273,3 +273,20 @@ def test_the_line_below_the_slides_is_whole_and_large_enough(visit, width):
     assert len(found) == 8
     assert all(x >= 0 and right <= width and bottom <= 740 for x, _, _, _, _, right, bottom, *_ in found)
     assert {size for *_, size in found} == {"16px"}
+
+
+def test_the_overview_shows_all_slides_above_the_bar(visit):
+    page = visit(f"{LESSONS[0]}?talk", 1280, 900)
+    page.wait_for_function(OPEN)
+    page.keyboard.press("o")
+    page.locator(".reveal.overview").wait_for()
+    last, bar = (page.locator(part).last.bounding_box() for part in (".slides > section", ".ts-talk-bar"))
+    assert last["y"] + last["height"] <= bar["y"]
+
+
+def test_the_title_is_larger_than_the_text_on_a_phone(visit):
+    page = visit(f"{LESSONS[0]}?talk", 390, 844)
+    page.wait_for_function(OPEN)
+    size = "el => parseFloat(getComputedStyle(el).fontSize) * (el.currentCSSZoom ?? 1)"
+    title, text = (page.locator(f".present {part}").first.evaluate(size) for part in (".ts-head h1", ".ts-body p"))
+    assert title > 1.2 * text
