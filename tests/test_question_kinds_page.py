@@ -137,7 +137,7 @@ def test_without_a_script_what_is_given_can_be_read_and_answers_are_folded(brows
     for question in KINDS:
         field(page, question.id).get_by_text(SAY["answer"], exact=True).click()
     assert [line.inner_text().split("\n")[0] for line in field(page, "97-chain").locator(".ts-q-answer li").all()] == [
-        "project to q and k", "q·k", "divide by √d_k", "softmax"]
+        "project to q and k", "q·k", "divide by √dk", "softmax"]
     assert field(page, "97-why").get_by_text("stays 1").is_visible()
     assert shapes.get_by_text("One number per query and key.").is_visible()
     context.close()

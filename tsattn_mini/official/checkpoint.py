@@ -44,7 +44,7 @@ READ, BESIDE, FOLDER, GIVEN = "read from the weights", "in the file", "in the fo
 
 def kind(name: str, ours: bool) -> ModuleType | SimpleNamespace:
     """What there is for state dicts of a model: released ones, or ours."""
-    return own.of(MODELS[name]) if ours else MODELS[name]
+    return own.layout(MODELS[name]) if ours else MODELS[name]
 
 
 def load_checkpoint(path_or_dict: str | Path | Mapping[str, Any], model: str | None = None, **config: Any) -> nn.Module:

@@ -18,7 +18,7 @@ LAYOUTS = {  # of tensors that a released state dict lays out in another way
 }
 
 
-def of(module: ModuleType) -> SimpleNamespace:
+def layout(module: ModuleType) -> SimpleNamespace:
     """What `module` has for the released state dicts of its model, for those of this package."""
     return SimpleNamespace(MODEL=module.MODEL, NAMES=module.NAMES, NEEDED=module.NEEDED, RELEASED={},
                            OPTIONAL=(*module.OPTIONAL, *getattr(module, "OURS", ())),

@@ -27,19 +27,27 @@ def set_table(html):
 
 def set_row(html, of_steps):
     columns = iter(("name", "formula") if of_steps and "<td" in html else ())
-    return CELL.sub(lambda cell: cell[1] + set_cell(cell[2], next(columns, "any")) + cell[3], html)
+    return CELL.sub(lambda cell: cell[1] + set_cell(cell[2], next(columns, cell[3])) + cell[3], html)
 
 
 def set_cell(html, kind):
     text = unescape(html).replace("\N{NO-BREAK SPACE}", " ")
     if kind == "name" or CODE.fullmatch(text):
         return f"<code>{html}</code>"
-    return rendered(text) if kind == "formula" or SCRIPT.search(text) else html
+    if kind != "formula" and not SCRIPT.search(text):
+        return html
+    return inline(text) if kind == "</th>" else rendered(text)
 
 
 def rendered(eq):
     from tsattn_mini.explore.formula import rendered as mathml
     return mathml(eq)
+
+
+def inline(text):
+    """The text of a head, which checkers of pages take for empty when it is MathML alone."""
+    from tsattn_mini.explore.question.text import inline as marked
+    return marked(text)
 
 
 def on_page(app, pagename, templatename, context, doctree):
