@@ -233,6 +233,7 @@ def test_a_mask_that_no_memory_holds_is_refused(L):
         causal(L)
 
 
+@pytest.mark.bad_input
 def test_what_cannot_be_mixed_is_named():
     logits, v = torch.zeros(1, 1, 2, 3), torch.ones(1, 3, 1, 1)
     with pytest.raises(ValueError, match=r"^logits: expected a tensor, got NoneType$"):

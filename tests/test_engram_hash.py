@@ -220,12 +220,14 @@ def test_hashes_that_cannot_work_are_refused():
            NgramHash, compression, torch.tensor([3, 1, 5]), primes)
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("sentences", [["ab"], None, "ab", [3], [None], [[1.5]], [[True]], [[2**63]], 5])
 def test_sentences_that_hold_no_ids_are_refused(sentences):
     with pytest.raises(ValueError, match=r"^sentences: expected lists of whole numbers, got "):
         batch(sentences)
 
 
+@pytest.mark.bad_input
 def test_sentences_may_be_tensors_and_arrays():
     wanted = batch([[1, 2]])[0]
     for sentences in (torch.tensor([[1, 2]]), [torch.tensor([1, 2])], [np.array([1, 2])], ((np.int64(1), 2),)):

@@ -146,6 +146,7 @@ def test_the_three_parts_share_no_row():
     assert torch.equal(parts.__wrapped__(300, 50, 100)[2].ids, test.ids)
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize(("given", "message"), [
     ((0, 0, 0), "train, validation, test: expected at least one row in all, got 0"),
     (("a",), "train: expected a whole number, got 'a'"),
@@ -156,5 +157,6 @@ def test_a_text_without_rows_or_seed_is_refused(given, message):
         parts(*given)
 
 
+@pytest.mark.bad_input
 def test_a_seed_of_numpy_writes_the_same_text():
     assert write(3, np.int64(2)) == write(3, 2)

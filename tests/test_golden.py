@@ -160,6 +160,7 @@ def test_replay_names_a_part_of_the_config_that_is_missing(part):
         replay({**arrays, "config": np.array(json.dumps(config))})
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize(("arrays", "message"), [
     (None, "arrays: expected the arrays of one golden file by name, got NoneType"),
     ({"config": "{"}, "config: expected JSON, got '{': "), ({"config": 3}, "config: expected settings by name, got 3"),

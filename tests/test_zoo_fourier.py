@@ -374,12 +374,14 @@ def test_18_the_layer_around_keeps_the_bins_with_its_weights():
     assert torch.equal(other(x, x), layer(x, x))
 
 
+@pytest.mark.bad_input
 def test_modes_and_seeds_may_be_numpys_or_torchs():
     wanted = keep_modes(24, 4, "random", 3).tolist()
     for modes in (np.int64(4), torch.tensor(4), np.array(4), wanted, torch.tensor(wanted), np.array(wanted)):
         assert keep_modes(24, modes, "random", np.int64(3)).tolist() == wanted
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("modes", [torch.ones(2, 2), torch.tensor([1.5]), np.array([[1]]), "4", {}])
 def test_modes_that_are_no_bins_are_refused(modes):
     with pytest.raises(ValueError, match=r"^modes: expected different bins from 0 to L // 2 = 12 in rising order, got"):
