@@ -6,7 +6,6 @@ Every layer takes its attention ready made, so the other models bring theirs. Le
 """
 
 from collections.abc import Callable, Iterable
-from numbers import Integral
 
 import torch.nn.functional as F
 from jaxtyping import Float, Shaped
@@ -235,7 +234,7 @@ def check_sizes(seq_len: int, label_len: int, **sizes: int) -> None:
         ValueError: naming the size that does not fit.
     """
     checks.counts(seq_len=seq_len, **sizes)
-    if isinstance(label_len, bool) or not isinstance(label_len, Integral) or not 0 <= label_len <= seq_len:
+    if not checks.whole(label_len) or not 0 <= label_len <= seq_len:
         raise ValueError(f"label_len: expected 0 <= label_len <= seq_len={seq_len}, as the decoder "
                          f"starts from the last label_len steps of the past, got {label_len!r}")
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from numbers import Integral
 from reprlib import repr as short
 from typing import NamedTuple
 
@@ -74,8 +73,7 @@ class Task:
         last = len(self.x) - self.seq_len - self.pred_len
         given = starts.tolist() if isinstance(starts, Tensor) else starts
         rows = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-        fits = isinstance(given, Iterable) and all(
-            isinstance(i, Integral) and not isinstance(i, bool) and 0 <= i <= last for i in rows)
+        fits = isinstance(given, Iterable) and all(checks.whole(i) and 0 <= i <= last for i in rows)
         if not fits:
             raise ValueError(f"starts: expected whole numbers from 0 to {last}, got {short(given)}")
         return _cut(self.x, self.marks, self.seq_len, self.label_len, self.pred_len)[[int(i) for i in rows]]

@@ -11,7 +11,6 @@ Source: arXiv 2601.07372, section 2.3; multipliers and primes as in the released
 from collections.abc import Sequence
 from itertools import count as integers
 from itertools import islice
-from numbers import Integral
 
 import numpy as np
 import torch
@@ -178,6 +177,5 @@ def ngram_hashes(compression: Compression, layers: Sequence[int], sizes: Sequenc
 
 def _check_whole(**arguments: Sequence[int]) -> None:
     for name, numbers in arguments.items():
-        if not isinstance(numbers, Sequence) or not all(
-                isinstance(n, Integral) and not isinstance(n, bool) for n in numbers):
+        if not isinstance(numbers, Sequence) or not all(map(checks.whole, numbers)):
             raise ValueError(f"{name}: expected whole numbers, got {numbers!r}")
